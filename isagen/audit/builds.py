@@ -10,7 +10,7 @@ from ..binary.formats import architecture_of, is_binary, objects_in, open_binary
 from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
 from ..model.names import TOOL_FOLDER
-from ..model.plan_file import find_plans, lost_scripts, plans_in, read_plan
+from ..model.plan_file import find_plans, plans_in, read_plan
 from ..model.record import MATRIX_OWNER, Record
 from ..processors.registry import is_decoded
 from .build_objects import BuildObjects
@@ -94,7 +94,6 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
             findings += tuple(audit_flags(build.record, objects, root))
             if not (root / COMMANDS).is_file():
                 notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
-        notes += tuple(filter(None, [lost_scripts(plan_path, build.link_audit)]))
         return replace(result, findings=findings, notes=notes)
     note = "the build folder no longer has the file's plan, so objects and kernels have no names here: build it again"
     result = audit_linked(binary, records, None, baseline)

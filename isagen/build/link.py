@@ -17,10 +17,9 @@ from ..audit.records import records_of
 from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
 from ..binary.protocol import CODE_KINDS, Binary
 from ..model.errors import BuildError, IsagenError, reported
-from ..model.files import write_if_changed
 from ..model.names import DISPATCH_SOURCE, copy_of_object, is_sealed_name, sealed_name
 from ..model.plan import Build, Plan
-from ..model.plan_file import outputs_folder, read_plan, refusal_file
+from ..model.plan_file import outputs_folder, read_plan
 from .linker_process import Linking, discard
 from .tables import check_stubs
 
@@ -49,15 +48,8 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
         return status if status > 0 else 128 - status
     if linking.output is None or not is_binary(linking.output):
         return 0
-    refusal = refusal_file(plan_path, mode, linking.output)
-    status = 1
-    try:
-        status = _audit_status(build.plan, folder, linking, objects, mode)
-    finally:
-        with suppress(OSError):  # no file, or a full disk
-            os.unlink(refusal) if status == 0 else write_if_changed(refusal, linking.output)
     _check_name(linking.output, build.cpu_family)
-    return status
+    return _audit_status(build.plan, folder, linking, objects, mode)
 
 
 def _audit_status(plan: Plan, folder: Path, linking: Linking, objects: BuildObjects, mode: str) -> int:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from shutil import rmtree
 
 from ..binary.formats import format_under
 from ..model.files import write_if_changed
@@ -98,9 +97,8 @@ def _linkers_of(compiler: Compiler) -> dict[str, str]:
 
 
 def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
-    """Write a script in the place of each linker, which runs the step link; remove the marks of refused links."""
+    """Write a script in the place of each linker, which runs the step link."""
     folder = output / linkers_folder(plan_file, audit.mode)
-    rmtree(folder / "refused", ignore_errors=True)
     tool, plan = output / TOOL_FOLDER / TOOL_MAIN, output / plan_file
     for name, linker in audit.linkers.items():
         words = (own_python(), "-I", "-S", str(tool), "link", str(plan), audit.mode, linker)

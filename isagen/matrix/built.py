@@ -15,7 +15,7 @@ from ..model.matrix_notes import unpack
 from ..model.names import registrations_name
 from ..model.objects import CompiledObjects
 from ..model.plan import BUILT, Build
-from ..model.plan_file import lost_scripts, outputs_folder, read_plan, read_registrations, refused_links
+from ..model.plan_file import outputs_folder, read_plan, read_registrations
 from ..model.record import LEVEL_OWNER, MATRIX_OWNER
 from .planned import planned_matrix, with_code
 
@@ -27,7 +27,6 @@ def built_matrix(plan_path: Path) -> Matrix:
     build, folder = read_plan(plan_path), outputs_folder(plan_path.parent)
     matrix = with_code(planned_matrix(build), dict(_level_codes(build, folder)))
     times = _times(build, folder)
-    problem = lost_scripts(plan_path, build.link_audit) or refused_links(plan_path, build.link_audit)
 
     def is_compiled(level: str) -> bool:
         return not matrix.kernels or (folder / registrations_name(level, build.plan.kernel_set)).is_file()
@@ -40,8 +39,6 @@ def built_matrix(plan_path: Path) -> Matrix:
 
     return replace(
         matrix,
-        audited=matrix.audited and not problem,
-        audit_reason=problem or matrix.audit_reason,
         levels=tuple(
             replace(level, compiled=level.verdict == BUILT and is_compiled(level.name)) for level in matrix.levels
         ),

@@ -1,36 +1,30 @@
-"""Reads and writes files of a build folder: plans, registrations of levels, and marks of refused links."""
+"""Reads and writes files of a build folder: plans and registrations of levels."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .codec import from_data
 from .errors import PlanError, ProjectError
-from .files import AnyPath, content_digest
+from .files import AnyPath
 from .names import PLAN, TOOL_FOLDER
-from .plan import Build, LinkAudit
+from .plan import Build
 from .registrations import Registrations
 
 T = TypeVar("T")
 
 # The format of plans and registrations. Raise it for a change that an older reader does not understand.
 PLAN_FORMAT = 13
-# The first keys of the objects that start on a new line: levels and units, kernels, cells.
-FIRST_KEYS = ("name", "source", "level")
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
 
 def plan_text(build: Build) -> str:
-    """Return the text of a plan file, with a line for each level, kernel, cell and unit."""
-    text = json.dumps({"format": PLAN_FORMAT, **vars(build)}, default=vars) + "\n"
-    for key in FIRST_KEYS:
-        text = text.replace(f'}}, {{"{key}": ', f'}},\n{{"{key}": ').replace(f'[{{"{key}": ', f'[\n{{"{key}": ')
-    return text
+    """Return the text of a plan file."""
+    return json.dumps({"format": PLAN_FORMAT, **vars(build)}, default=vars) + "\n"
 
 
 def read_plan(path: AnyPath) -> Build:
@@ -44,29 +38,6 @@ def read_plan(path: AnyPath) -> Build:
 def linkers_folder(plan_name: str, mode: str) -> str:
     """Return the folder of the scripts that replace linkers in an audit `mode`, relative to the plan's folder."""
     return f"{TOOL_FOLDER}/audit_{mode}{plan_name.removeprefix('isa_plan').removesuffix('.json')}"
-
-
-def lost_scripts(plan_path: Path, audit: LinkAudit) -> str:
-    """Return the reason why links are not audited if scripts are missing from the build folder; "" if none is."""
-    folder = linkers_folder(plan_path.name, audit.mode)
-    lost = [name for name in audit.linkers if not (plan_path.parent / folder / name).is_file()]
-    return f"{folder} lacks {' '.join(lost)}, so that links are not audited: {RECONFIGURE}" if lost else ""
-
-
-def refusal_file(plan_path: str, mode: str, output: str) -> str:
-    """Return the path of a file that exists if the last audit of the linked file `output` did not pass."""
-    folder, plan_name = os.path.split(plan_path)
-    digest = content_digest(output.encode(errors="surrogateescape"))
-    return os.path.join(folder, linkers_folder(plan_name, mode), "refused", digest)
-
-
-def refused_links(plan_path: Path, audit: LinkAudit) -> str:
-    """Return a clause that names the linked files whose last audit did not pass; "" if there are none."""
-    outputs = []
-    for file in sorted(Path(refusal_file(str(plan_path), audit.mode, "")).parent.glob("[!.]*")):
-        with suppress(OSError):  # a link that runs meanwhile may remove its file
-            outputs.append(file.read_text(encoding="utf-8", errors="surrogateescape"))
-    return f"the last audit of {' '.join(outputs)} did not pass: build again to see the reason" if outputs else ""
 
 
 def registrations_text(registrations: Registrations) -> str:

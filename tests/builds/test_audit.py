@@ -25,7 +25,6 @@ def test_code_outside_the_levels_beyond_the_baseline_fails_the_link(prepared):
     assert "-Disa_audit=warn" in said
     assert not project.path("leak").exists()
     assert "planted_fault" in project.ninja(check=False)  # and again, until it is fixed
-    assert "audited: no, the last audit of leak did not pass" in project.isagen("matrix", "build").stdout
     project.edit("main.cpp", '__attribute__((target("avx2"), noinline))', "__attribute__((noinline))")
     project.ninja()
     assert project.path("leak").exists()

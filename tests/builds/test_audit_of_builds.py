@@ -92,21 +92,6 @@ def test_whether_links_are_audited_is_found_out_anew(scaffold, tmp_path, compile
     assert re.search("audited *: when linked", scaffold.setup("--reconfigure"))
 
 
-def test_scripts_that_are_gone_are_missed(prepared):
-    project = prepared("leak", FEW)
-
-    def said(command):
-        return " ".join(project.isagen(command, "build").stdout.split())
-
-    shutil.rmtree(project.path("isagen/isa_tool/audit_error"))
-    lost = r"isa_tool/audit_error lacks ld .*so that links are not audited: configure the build folder again"
-    assert re.search(f"audited: no, {lost}", said("matrix"))
-    assert re.search(lost, said("audit"))
-    project.setup("--reconfigure")
-    assert "audited: yes" in said("matrix")
-    assert "lacks" not in said("audit")
-
-
 @pytest.mark.parametrize("version", ["14", "16"])
 def test_a_linker_of_a_version_that_one_target_chooses(new_project, version):
     need(f"clang++-{version}", f"ld.lld-{version}")

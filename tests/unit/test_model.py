@@ -43,17 +43,6 @@ def test_a_plan_that_is_written_is_read(tmp_path):
     assert read_plan(path) == whole_build()
 
 
-def test_text_that_looks_like_the_file_s_own_is_read_as_it_was(tmp_path):
-    """The ends of lines stand between cells, and never inside what they hold."""
-    strange = '-DX=}, {"level": "", [{"source": "}, {'
-    build = whole_build()
-    cells = tuple(replace(cell, reason=strange, flags=(strange, "}, {")) for cell in build.plan.kernels[0].cells)
-    kernels = (replace(build.plan.kernels[0], cells=cells, args=("}, {", "[{")),)
-    build = replace(build, plan=replace(build.plan, kernels=kernels))
-    (tmp_path / plan_name()).write_text(plan_text(build), encoding="utf-8")
-    assert read_plan(tmp_path / plan_name()) == build
-
-
 def test_registrations_that_are_written_are_read(tmp_path):
     found = registered_at("AVX2", {"counter": "1 (8 bytes)"}, a="dot -sum", b="")
     (tmp_path / "isa_AVX2.json").write_text(registrations_text(found))
