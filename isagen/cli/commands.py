@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
 from .. import __version__
 from ..model.errors import IsagenError, reported
-from . import audit, completion, cpu, probe, test, tune
+from . import audit, cpu, probe, test, tune
 from .examples import examples_text
 from .matrix import add_diff, add_matrix, add_report, add_why
 from .parser import Parser, commands_of
@@ -17,13 +18,17 @@ from .project import add_demo, add_doctor, add_init
 # In the order of the help text.
 COMMANDS = (
     *(add_init, add_doctor, add_matrix, add_why, add_diff, add_report, test.add, tune.add, probe.add),
-    *(cpu.add, audit.add, add_demo, completion.add),
+    *(cpu.add, audit.add, add_demo),
 )
 
 
 def run_command(words: Sequence[str]) -> int:
     """Run the command that `words` name; return the exit status."""
     parser = make_parser()
+    if "_ARGCOMPLETE" in os.environ:  # a shell that argcomplete is set up in asks for the words at the cursor
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
     options, unknown = parser.parse_known_args(words)
     if options.command is None:
         parser.print_help(sys.stderr)
@@ -49,7 +54,7 @@ def make_parser() -> Parser:
         epilog="`isagen COMMAND --help` shows a command's options and examples.",
     )
     parser.add_argument("--version", action="version", version=f"isagen {__version__}")
-    parser.set_defaults(parser=parser, failed=0)
+    parser.set_defaults(failed=0)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for add in COMMANDS:
         add(commands)

@@ -30,9 +30,6 @@ isagen audit --summary wheelhouse  # a line for each wheel
 isagen audit --allow ours.toml --format json *.whl  # with findings that ours.toml explains, for a program
 isagen demo  # build a small project in a temporary folder and compare its levels
 isagen demo --keep trial  # the same in the folder trial, which stays
-eval "$(isagen completion bash)"  # in ~/.bashrc
-eval "$(isagen completion zsh)"  # in ~/.zshrc, after compinit
-isagen completion fish | source  # in ~/.config/fish/config.fish
 """
 
 

@@ -1,8 +1,7 @@
-"""The command line: suggestions, examples, help, and completion."""
+"""The command line: suggestions, examples, help, and completion by argcomplete."""
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 
@@ -10,10 +9,9 @@ import pytest
 
 from isagen.cli import main
 from isagen.cli.commands import make_parser
-from isagen.cli.completion import SCRIPTS, candidates
 from isagen.cli.examples import EXAMPLES, examples_of
 from isagen.cli.main import FOR_MESON
-from isagen.cli.parser import commands_of, options_of
+from isagen.cli.parser import commands_of
 from support.checkout import ROOT
 
 
@@ -36,8 +34,7 @@ def refused(capsys, *arguments: str) -> str:
         (["cpu", "--levls=1"], "isagen cpu: error: there is no option '--levls'\n  did you mean '--levels'?\n"),
         (["cpu", "--format", "jsn"], "isagen cpu: error: --format: unknown value 'jsn'\n  did you mean 'json'?\n"),
         (["cpu", "more"], "isagen cpu: error: there is no place for the argument 'more'\n  see `isagen cpu --help`\n"),
-        (["completion"], "isagen completion: error: the following arguments are required: SHELL\n  see `isagen comp"),
-        (["completion", "ksh"], "isagen completion: error: SHELL: unknown value 'ksh'\n  did you mean '"),
+        (["audit"], "isagen audit: error: the following arguments are required: TARGET\n  see `isagen audit --help`\n"),
     ],
 )  # fmt: skip
 def test_what_is_mistyped_is_one_message_with_a_suggestion(capsys, arguments, expected):
@@ -60,7 +57,7 @@ def test_every_help_ends_with_examples_that_can_be_typed(capsys, name):
     assert "examples:\n  " in said
     for typed in (example.partition("  # ")[0] for example in examples_of(name)):
         assert typed in said
-        words = shlex.split(typed.removeprefix('eval "$(').removesuffix(')"').partition(" |")[0])
+        words = shlex.split(typed)
         options = make_parser().parse_args(words[1:])
         assert (words[0], options.command) == ("isagen", name)
 
@@ -78,68 +75,22 @@ def test_examples_are_of_commands_that_exist():
 # ---- completion
 
 
-def completed(*words: str) -> set[str]:
-    """The words that shells offer after `isagen WORDS`, the last of which is being typed."""
-    return {word for word, _ in candidates(make_parser(), words)}
-
-
+@pytest.mark.skipif(sys.platform == "win32", reason="the shells are those of POSIX")
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("line", "expected"),
     [
-        (["mat"], {"matrix"}),
-        (["c"], {"cpu", "completion"}),
-        (["--ver"], {"--version"}),
-        (["probe", "--c"], {"--compiler"}),
-        (["probe", "--language", ""], {"c", "cpp", "fortran"}),
-        (["probe", "--compiler", ""], set()),  # files
-        (["cpu", "--format", "j"], {"json"}),
-        (["cpu", "--format", "json", "--l"], {"--levels"}),
-        (["completion", ""], {"bash", "zsh", "fish"}),
-        (["doctor", ""], set()),  # folders
-        (["init", "--name", "matrix", "--fo"], {"--force"}),
-        (["doctor", "x"], set()),
+        ("isagen mat", {"matrix "}),
+        ("isagen --ver", {"--version "}),
+        ("isagen probe --c", {"--compiler "}),
+        ("isagen probe --language c", {"c", "cpp"}),
+        ("isagen cpu --format json --le", {"--levels "}),
+        ("isagen test --of x --em", {"--emulated "}),
     ],
 )
-def test_words_are_completed(words, expected):
-    assert completed(*words) == expected
-
-
-def test_all_commands_and_options_are_completed():
-    commands = commands_of(make_parser())
-    assert completed("") == completed() == set(commands)
-    assert completed("-") == {"-h", "--help", "--version"}
-    for name, command in commands.items():
-        assert completed(name, "-") == set(options_of(command)), name
-    assert ("matrix", "show what was built, and why not the rest") in candidates(make_parser(), ["matr"])
-
-
-# How each shell is made to say what it offers behind `isagen probe --language c`, without a terminal.
-ASKED = {
-    "bash": 'COMP_WORDS=(isagen probe --language c); COMP_CWORD=3; _isagen; printf "%s\n" "${COMPREPLY[@]}"',
-    "zsh": 'compadd() { shift; print -l -- "$@"; }; words=(isagen probe --language c); CURRENT=4; _isagen',
-    "fish": "complete -C 'isagen probe --language c'",
-}
-
-
-@pytest.mark.parametrize("shell", SCRIPTS)
-def test_a_shell_asks_isagen(tmp_path, shell):
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    (tmp_path / "isagen").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m isagen "$@"\n')
-    (tmp_path / "isagen").chmod(0o755)
-    before = "compdef() { :; }; " if shell == "zsh" else ""
-    done = subprocess.run(
-        [shell, "-c", f"{before}{SCRIPTS[shell]}\n{ASKED[shell]}"],
-        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert (done.stdout.split(), done.stderr) == (["c", "cpp"], "")
-
-
-@pytest.mark.parametrize("shell", SCRIPTS)
-def test_the_command_writes_a_script(capsys, shell):
-    assert main(["completion", shell]) == 0
-    assert capsys.readouterr().out == SCRIPTS[shell]
+def test_words_are_completed(tmp_path, line, expected):
+    """As the scripts of argcomplete ask, which read the words from file 8."""
+    pytest.importorskip("argcomplete")
+    program = f'"{sys.executable}" -m isagen 8>"{tmp_path}/words" 9>/dev/null'
+    asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line))}
+    subprocess.run(["sh", "-c", program], env={**os.environ, **asked}, cwd=ROOT, check=True)
+    assert set((tmp_path / "words").read_text().split("\n")) == expected

@@ -58,16 +58,6 @@ def test_names_that_are_not_utf_8_are_written_and_read(tmp_path):
     assert read_plan(tmp_path / plan_name()) == build
 
 
-def test_the_text_is_json_with_a_line_for_each_cell(tmp_path):
-    build = whole_build()
-    lines = [line.strip().rstrip(",") for line in plan_text(build).splitlines()]
-    cells = [cell for kernel in build.plan.kernels for cell in kernel.cells]
-    assert len(cells) > 1
-    for cell in cells:
-        line = json.dumps(vars(cell))
-        assert sum(found.startswith(line) for found in lines) == cells.count(cell)
-
-
 @pytest.mark.parametrize("format_", [PLAN_FORMAT - 1, PLAN_FORMAT + 1, None, "3", True])
 def test_a_plan_of_another_format(tmp_path, format_):
     path = tmp_path / plan_name()
