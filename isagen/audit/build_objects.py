@@ -116,7 +116,7 @@ class BuildObjects:
         return frozenset().union(*(functions_of(path) for paths in self.by_level.values() for path in paths))
 
     @cached_property
-    def _registrations(self) -> Mapping[str, Registrations]:
+    def registrations(self) -> Mapping[str, Registrations]:
         """The registrations of each level, which sealing wrote."""
         paths = {
             level: self._folder / registrations_name(level, self.plan.kernel_set) for level in self.plan.built_levels()
@@ -126,17 +126,17 @@ class BuildObjects:
     @cached_property
     def private_names(self) -> Mapping[str, tuple[str, ...]]:
         """The names in kernel sources that are private to levels, and the levels that define each."""
-        return _levels_by_name({level: file.private_names for level, file in self._registrations.items()})
+        return _levels_by_name({level: file.private_names for level, file in self.registrations.items()})
 
     @cached_property
     def initialised_variables(self) -> Mapping[str, tuple[str, ...]]:
         """The names in kernel sources of variables that code initialises, and the levels that define each."""
-        return _levels_by_name({level: file.initialised_variables for level, file in self._registrations.items()})
+        return _levels_by_name({level: file.initialised_variables for level, file in self.registrations.items()})
 
     @cached_property
     def public_names(self) -> frozenset[str]:
         """The names in the levels' objects that are not private."""
-        return frozenset().union(*(registrations.public_names for registrations in self._registrations.values()))
+        return frozenset().union(*(registrations.public_names for registrations in self.registrations.values()))
 
     @cached_property
     def variables(self) -> Mapping[str, Mapping[str, str]]:

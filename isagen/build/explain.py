@@ -4,37 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import chain
-from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
 from ..binary.formats import demangle, is_binary, load_object
 from ..binary.protocol import Binding
-from ..model.errors import BuildError, IsagenError, did_you_mean
-from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL, registrations_name
-from ..model.plan_file import outputs_folder, read_registrations
+from ..model.errors import BuildError, did_you_mean
+from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL
 from .tables import names_in
 
 # A symbol of GCC's LTO objects, which contain no machine code. Those of Clang are of another format.
 FOR_LTO = "__gnu_lto_slim"
 
 
-def explained(objects: BuildObjects, folder: Path, sealed: bool) -> Iterator[BuildError]:
-    """Yield the mistakes in a link of `objects`; the levels are `sealed` if the plan in `folder` seals them."""
+def explained(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:
+    """Yield the mistakes in a link of `objects`, whose levels may be `sealed`."""
     for path, symbol, levels in objects.past_stubs(objects.private_names):
         yield BuildError(
             f"refers to {demangle(symbol)}, which kernel sources define: it is private to {', '.join(levels)}",
             where=str(path),
             remedy="call it through a stub, or define it in an ordinary source",
         )
-    yield from _stubs(objects, folder)
+    yield from _stubs(objects)
     yield from _across_levels(objects) if sealed else ()
     yield from _functions(objects, sealed)
     yield from _variables(objects)
 
 
-def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
+def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
     """Yield the stubs that no source defines, that several sources define, and that no kernel source registers."""
     defined: dict[str, list[str]] = {}
     registered: set[str] = set()
@@ -60,7 +57,7 @@ def _stubs(objects: BuildObjects, folder: Path) -> Iterator[BuildError]:
                 registered.add(symbol.name.removeprefix(UNREGISTERED_SYMBOL))
     for stub in sorted(bound - defined.keys()) if complete else ():
         yield BuildError(
-            f"{_registering(objects, folder, stub)} registers a kernel for it, but no source of this target defines it",
+            f"{_registering(objects, stub)} registers a kernel for it, but no source of this target defines it",
             where=stub,
             remedy=f"write ISA_DEFINE_DISPATCH({stub}) in one ordinary source of the target",
         )
@@ -134,12 +131,10 @@ def _variables(objects: BuildObjects) -> Iterator[BuildError]:
             )
 
 
-def _registering(objects: BuildObjects, folder: Path, stub: str) -> str:
+def _registering(objects: BuildObjects, stub: str) -> str:
     """Return the kernel source that registers a stub at the lowest level with a kernel for it."""
-    for level in objects.plan.levels:
-        with suppress(IsagenError):
-            path = outputs_folder(folder) / registrations_name(level.name, objects.plan.kernel_set)
-            for source, kernel in read_registrations(path).kernels.items():
-                if stub in kernel.registers:
-                    return source
+    for registrations in objects.registrations.values():
+        for source, kernel in registrations.kernels.items():
+            if stub in kernel.registers:
+                return source
     return "a kernel source"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ from ..binary.formats import is_binary, is_library_name, is_object_name, open_bi
 from ..binary.protocol import CODE_KINDS, Binary
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import DISPATCH_SOURCE, copy_of_object, is_sealed_name, sealed_name
-from ..model.plan import Build, Plan
+from ..model.plan import Plan
 from ..model.plan_file import outputs_folder, read_plan
 from .linker_process import Linking, discard
 from .tables import check_stubs
@@ -43,8 +44,8 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     status = linking.wait()
     if status != 0:
         if status < 0:
-            print(f"isagen: {linking.linker}: {_signal_name(-status)}", file=sys.stderr)
-        _explain(build, folder, objects)
+            print(f"isagen: {linking.linker}: {signal.strsignal(-status)}", file=sys.stderr)
+        _explain(objects, build.sealing.active)
         return status if status > 0 else 128 - status
     if linking.output is None or not is_binary(linking.output):
         return 0
@@ -72,7 +73,6 @@ def _with_symbols(linking: Linking, output: str) -> Iterator[str]:
     if len(words) == len(linking.words):
         yield output
         return
-    import subprocess  # few links strip
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="isagen-link-") as folder:
@@ -101,13 +101,6 @@ def _without_stripping(words: Sequence[str]) -> list[str]:
     return kept
 
 
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal
-        return f"signal {number}"
-
-
 def _report(mode: str, output: str, result: Result) -> int:
     """Print the findings in the linked file `output`, and return the exit status. Remove the file if it is at fault."""
     from ..audit.report import text_of  # most links have no finding
@@ -121,12 +114,12 @@ def _report(mode: str, output: str, result: Result) -> int:
     return 1
 
 
-def _explain(build: Build, folder: Path, objects: BuildObjects) -> None:
+def _explain(objects: BuildObjects, sealed: bool) -> None:
     """Print the project's mistakes that made a link fail; the linker itself only names symbols."""
     from .explain import explained
 
     with suppress(IsagenError, OSError):  # the linker has printed its own errors
-        for problem in explained(objects, folder, build.sealing.active):
+        for problem in explained(objects, sealed):
             print(f"isagen: error: {problem}", file=sys.stderr)
 
 

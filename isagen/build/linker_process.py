@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -32,22 +32,13 @@ class Linking:
                 remedy="check the quotes in the project's link arguments",
             ) from None
         self.output = output_of(self.words)
-        self._started = False
-        self._process = 0
-        self._status: int | None = None
+        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the linker. Raises `BuildError` if it cannot be run."""
-        self._started = True
-        try:  # Python ignores these signals, and a child process would inherit that
-            self._process = os.posix_spawn(
-                self.linker,
-                [self.linker, *self._arguments],
-                os.environ,
-                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
-            )
+        try:
+            self._process = subprocess.Popen([self.linker, *self._arguments])
         except OSError as problem:
-            self._started = False
             raise BuildError(
                 f"cannot be run: {problem.strerror}",
                 where=self.linker,
@@ -56,19 +47,14 @@ class Linking:
 
     def wait(self) -> int:
         """Return the exit status, or the negative number of the signal that ended the linker."""
-        if self._status is None:
-            # After an interrupt in `start`, the process number may be unknown: -1 waits for the only child.
-            self._status = os.waitstatus_to_exitcode(os.waitpid(self._process or -1, 0)[1])
-        return self._status
+        return self._process.wait() if self._process is not None else 0
 
     def discard(self) -> None:
-        """Wait for the linker and remove its output, so that the next build links again."""
-        if not self._started:
-            return
-        with suppress(ChildProcessError):
+        """Wait for the linker, if it was started, and remove its output, so that the next build links again."""
+        if self._process is not None:
             self.wait()
-        if self.output is not None:
-            discard(self.output)
+            if self.output is not None:
+                discard(self.output)
 
 
 def discard(output: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +12,9 @@ from ..binary.formats import is_binary
 from ..binary.protocol import Binary
 from ..model.matrix import LevelCode, Matrix, MatrixKernel
 from ..model.matrix_notes import unpack
-from ..model.names import registrations_name
 from ..model.objects import CompiledObjects
 from ..model.plan import BUILT, Build
-from ..model.plan_file import outputs_folder, read_plan, read_registrations
+from ..model.plan_file import outputs_folder, read_plan
 from ..model.record import LEVEL_OWNER, MATRIX_OWNER
 from .planned import planned_matrix, with_code
 
@@ -24,12 +23,11 @@ NINJA_LOG = ".ninja_log"
 
 def built_matrix(plan_path: Path) -> Matrix:
     """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` if it cannot be read."""
-    build, folder = read_plan(plan_path), outputs_folder(plan_path.parent)
-    matrix = with_code(planned_matrix(build), dict(_level_codes(build, folder)))
-    times = _times(build, folder)
-
-    def is_compiled(level: str) -> bool:
-        return not matrix.kernels or (folder / registrations_name(level, build.plan.kernel_set)).is_file()
+    build = read_plan(plan_path)
+    registrations = BuildObjects(build.plan, plan_path.parent, (), plan_path.parent).registrations
+    codes = {level: registered.level_code(build.record.project) for level, registered in registrations.items()}
+    matrix = with_code(planned_matrix(build), codes)
+    times = _times(build, outputs_folder(plan_path.parent))
 
     def timed(kernel: MatrixKernel) -> MatrixKernel:
         cells = kernel.levels.items()
@@ -40,7 +38,8 @@ def built_matrix(plan_path: Path) -> Matrix:
     return replace(
         matrix,
         levels=tuple(
-            replace(level, compiled=level.verdict == BUILT and is_compiled(level.name)) for level in matrix.levels
+            replace(level, compiled=level.verdict == BUILT and (level.name in codes or not matrix.kernels))
+            for level in matrix.levels
         ),
         kernels=tuple(map(timed, matrix.kernels)),
     )
@@ -58,14 +57,6 @@ def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
         for level, source in [objects.kernel_of(path)]
         if level and objects.copy_of(path) not in shims and is_binary(path)
     }
-
-
-def _level_codes(build: Build, folder: Path) -> Iterator[tuple[str, LevelCode]]:
-    """Yield the name and the code of each level whose objects are compiled."""
-    for level in build.plan.levels:
-        path = folder / registrations_name(level.name, build.plan.kernel_set)
-        if level.verdict == BUILT and path.is_file():
-            yield level.name, read_registrations(path).level_code(build.record.project)
 
 
 def _times(build: Build, folder: Path) -> Mapping[tuple[str, str], float]:

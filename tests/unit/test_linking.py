@@ -36,7 +36,7 @@ def test_the_status_is_the_linkers(step, capfd):
     assert step("exit 0", "-o", "out") == 0
     assert step("exit 3", "-o", "out") == 3
     assert step("kill -SEGV $$", "-o", "out") == 128 + signal.SIGSEGV
-    assert capfd.readouterr().err.endswith("/ld: SIGSEGV\n")
+    assert capfd.readouterr().err.endswith(f"/ld: {signal.strsignal(signal.SIGSEGV)}\n")
 
 
 def test_a_linker_that_is_gone(step, tmp_path, capsys):
@@ -152,19 +152,6 @@ def test_a_linker_that_cannot_start_removes_nothing(step, tmp_path):
     Path("out").touch()
     assert main(["link", str(tmp_path / "plan.json"), "error", str(tmp_path / "none"), "-o", "out"]) == 1
     assert Path("out").exists()
-
-
-def test_an_interrupt_while_the_linker_starts(step, monkeypatch):
-    spawn = os.posix_spawn
-
-    def interrupted(*args, **kwargs):
-        spawn(*args, **kwargs)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "posix_spawn", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        step(f"sleep 0.2\n{MAKES}", "-o", "out")
-    assert not Path("out").exists()
 
 
 def test_the_linker_minds_signals_that_python_ignores(step):
