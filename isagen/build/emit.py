@@ -19,37 +19,31 @@ from ..model.languages import is_preprocessed, language_of, takes_macros
 from ..model.names import TEXTS_FOLDER, TOOL_FOLDER, guard_name
 from ..model.plan import KernelRow, Plan
 from ..model.plan_file import RECONFIGURE, read_plan
-from .last_run import State, plan_states, state_of
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def emit(plan_path: Path, folder: AnyPath, generated: Sequence[str] = ()) -> tuple[list[str], dict[str, State]]:
+def emit(plan_path: Path, folder: AnyPath, generated: Sequence[str] = ()) -> None:
     """Write the dispatch sources and the copies of a plan into `folder`; unchanged files keep their times.
 
-    `generated` are the paths of the generated kernel sources, in the plan's order. Return the paths of the outputs, and
-    the states of the inputs. Raises `KernelError` for a source that cannot be read and for a target with other outputs,
-    and `BuildError` if a file that configuring wrote is missing.
+    `generated` are the paths of the generated kernel sources, in the plan's order. Raises `KernelError` for a source
+    that cannot be read and for a target with other outputs, and `BuildError` if a file that configuring wrote is
+    missing.
     """
-    inputs = plan_states(plan_path)
     build = read_plan(plan_path)
     generated_paths = _generated_paths(build.plan, generated)
-    outputs = [os.path.join(folder, name) for name in build.sources]
-    for output in outputs:
-        write_if_changed(output, rendered_text(plan_path, output))
+    for name in build.sources:
+        write_if_changed(os.path.join(folder, name), rendered_text(plan_path, name))
     for kernel in build.plan.kernels:
         path = generated_paths.get(kernel.source, kernel.shown_path)
         content = ""
         if not kernel.included:
             try:
-                inputs[path] = state_of(path)
                 content = read_bytes(path).removeprefix(BYTE_ORDER_MARK).decode(errors="surrogateescape")
             except OSError as problem:
                 raise KernelError(f"cannot be read: {problem.strerror}", where=kernel.source) from None
         for name, text in _copies(kernel, path, content, os.fspath(folder)):
-            outputs.append(os.path.join(folder, name))
-            write_if_changed(outputs[-1], text)
-    return outputs, inputs
+            write_if_changed(os.path.join(folder, name), text)
 
 
 def rendered_text(plan: AnyPath, output: AnyPath) -> str:

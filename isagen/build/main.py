@@ -31,20 +31,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _emit(words: Sequence[str]) -> int:
     """``emit PLAN FOLDER [--generated SOURCE...]``: write the dispatch sources and the copies of kernel sources."""
-    _, plan, folder, *generated = words
-    last_run = LastRun(_memo_path(plan, folder, "emitted"), words)
-    if last_run.changed != set():
-        from .emit import emit
+    from .emit import emit
 
-        written, read = emit(Path(plan), folder, generated[1:])
-        last_run.record(written, read=read)
+    _, plan, folder, *generated = words
+    emit(Path(plan), folder, generated[1:])
     return 0
 
 
 def _seal(words: Sequence[str]) -> int:
     """``seal PLAN FOLDER``: seal the objects of all levels, which Meson compiled."""
     _, plan, folder = words
-    last_run = LastRun(_memo_path(plan, folder, "sealed"), words)
+    name = os.path.basename(plan).removesuffix(".json")
+    last_run = LastRun(os.path.join(folder, f".{name}.sealed"), words)
     if last_run.changed == set():
         last_run.refresh()
     else:
@@ -89,11 +87,6 @@ def _link(words: Sequence[str]) -> int:
     except BaseException:
         linking.discard()
         raise
-
-
-def _memo_path(plan: str, folder: str, step: str) -> str:
-    name = os.path.basename(plan).removesuffix(".json")
-    return os.path.join(folder, f".{name}.{step}")
 
 
 STEPS = {"emit": _emit, "seal": _seal, "configured": _configured, "link": _link}
