@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ..matrix.baseline import additions_warnings, baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.languages import LANGUAGES
 from ..model.names import registrations_name, sealed_name, stubs_name
 from ..model.objects import unit_folder
-from ..model.plan import BUILT, Build, Plan
+from ..model.plan import Build
 
 Values = dict[str, str | Sequence[str]]
 
 
-@dataclass(frozen=True)
-class EditorLevel:
-    """The level for entries in compile_commands.json: "best" is the highest that is built, "" is no level.
-
-    Entries lack the `tuning` arguments, because clangd refuses arguments that only GCC knows.
-    """
-
-    level: str = ""
-    tuning: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Fragment:
-    """The fragment's place. `folder` is its output folder, from the build folder's root; `root` is the project's root,
-    from the fragment's folder. `precompiled` are the languages with a precompiled header.
-    """
-
-    folder: str = ""
-    root: str = ".."
-    precompiled: tuple[str, ...] = ()
-
-
-def answer(build: Build, editor: EditorLevel, warnings: Iterable[str] = (), fragment: Fragment = Fragment()) -> Values:
+def answer(
+    build: Build, warnings: Iterable[str] = (), *, folder: str = "", root: str = "..", precompiled: Sequence[str] = ()
+) -> Values:
     """Return the part of the answer that depends on the build. Meson prints `warnings` and the build's own warnings.
 
+    `folder` is the fragment's output folder, from the build folder's root, and `root` the project's root, from the
+    fragment's folder. `precompiled` are the languages with a precompiled header.
     `copied` are the kernel sources whose text copies contain. `emitted` are the outputs of the step emit: the dispatch
     sources and the copies. `sealed` are the outputs of the step seal: the source of stubs, the registrations of each
     level, and the sealed objects.
@@ -52,15 +33,14 @@ def answer(build: Build, editor: EditorLevel, warnings: Iterable[str] = (), frag
     stubs = [stubs_name(plan.kernel_set, build.dispatch_language)] if cells else []
     values: Values = {
         "error": [],
-        "copied": [f"{fragment.root}/{row.source}" for row in plan.kernels if not (row.generated or row.included)],
-        **_units(build, fragment),
+        "copied": [f"{root}/{row.source}" for row in plan.kernels if not (row.generated or row.included)],
+        **_units(build, folder, precompiled),
         "levels": built,
         "sealed": [*stubs, *registrations, *sealed],
         "is_sealed": ["yes"] if sealed else [],
         "dispatch": build.sources,
         "dispatch_language": build.dispatch_language,
         "link_language": "cpp" if "cpp" in build.compilers else "c",
-        "editor": _editor(plan, editor),
         "warnings": [*warnings, *baseline_warnings(build), *additions_warnings(build)],
         "summary": [f"{key}\t{text}".replace("\n", " ") for key, text in summary_lines(build)],
     }
@@ -70,7 +50,7 @@ def answer(build: Build, editor: EditorLevel, warnings: Iterable[str] = (), frag
     return values
 
 
-def _units(build: Build, fragment: Fragment) -> Values:
+def _units(build: Build, folder: str, precompiled: Sequence[str]) -> Values:
     """Return the units, lowest level first, and the keys of each unit: the indexes of its copies in `emitted`, its
     languages with a precompiled header, and its arguments by language.
     """
@@ -83,18 +63,10 @@ def _units(build: Build, fragment: Fragment) -> Values:
     }
     for unit in plan.units:
         values[f"{unit.name}_copies"] = [places[copy] for copy in unit.copies]
-        values[f"{unit.name}_pch"] = [language for language in fragment.precompiled if unit.args.get(language)]
+        values[f"{unit.name}_pch"] = [language for language in precompiled if unit.args.get(language)]
         for language in LANGUAGES:
             args = unit.args.get(language, ())
             # GCC searches -iquote folders for a precompiled header, and must find the unit's before those of kernels.
-            own_folder = [f"-iquote{fragment.folder}/{unit_folder(unit.name)}"] if fragment.precompiled and args else []
+            own_folder = [f"-iquote{folder}/{unit_folder(unit.name)}"] if precompiled and args else []
             values[f"{unit.name}_{language}_args"] = [*own_folder, *args]
     return values
-
-
-def _editor(plan: Plan, editor: EditorLevel) -> list[str]:
-    """Return the level for editors, and the arguments that their entries lack."""
-    level = editor.level
-    if level == "best":
-        level = next((row.name for row in reversed(plan.levels) if row.verdict == BUILT), "")
-    return [level, *sorted(editor.tuning)] if level else []

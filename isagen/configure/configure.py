@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import __version__
-from ..model.errors import ConfigError, KernelError, ProjectError
+from ..model.errors import ConfigError, KernelError
 from ..model.files import content_digest, read_bytes, replace_files, write_if_changed
 from ..model.names import SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
 from ..model.optimization import VECTORISER, optimization_of, vectoriser
@@ -18,7 +18,6 @@ from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..model.versions import older
 from ..planning.config import Config, load_config
-from ..planning.kernels import BAD_CHARACTERS
 from ..planning.known_bugs import bug_warnings, known_bugs
 from ..planning.levels import check_required, level_named
 from ..planning.plan import CopyOptions, make_plan
@@ -26,7 +25,7 @@ from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.probe import baseline_features, limited_verdicts, probe_all
 from ..processors.flags import compiler_family
 from ..processors.table import Table
-from .answer import EditorLevel, Fragment, answer
+from .answer import answer
 from .compat import COMPAT_FOLDER, check_shadows, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import keyval_text
@@ -53,7 +52,6 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
 
     Plan, tool, headers and linker scripts are written only after all checks.
     """
-    check_paths(request.project_root, request.build_root)
     request = replace(request, compilers=tuple(compiler.with_own_version() for compiler in request.compilers))
     request = replace(request, cpu_family=family_of(request.compilers, request.cpu_family))
     config = load_config(request.config).of_set(request.config_set, request.sets)
@@ -67,7 +65,14 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     bugs = list(known_bugs(table.features.known_broken, build.compilers, macros, build.plan)) if macros else []
     build = replace(build, known_bugs={f"{name}: {error.text}": levels for error, name, levels in bugs})
     warnings += [*_module_warnings(request), *bug_warnings(bugs, build.plan, _texts(request) if bugs else {})]
-    answered = answer(build, _editor(request, table), warnings, _fragment(request))
+    answered = answer(
+        build,
+        warnings,
+        folder=_relative(request.output, request.build_root),
+        root=_relative(request.project_root, request.config.parent),
+        precompiled=request.precompiled,
+    )
+    editor = _editor(request, table, build.plan)
     dispatch = dispatch_texts(build, table)
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
@@ -80,6 +85,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     values = {
         "digest": content_digest(text.encode() + tool_digest.encode()),
         **answered,
+        "editor": editor,
         "section": _summary_title(request),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
@@ -89,14 +95,6 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     return keyval_text(values), (request.config, *table.files)
 
 
-def _fragment(request: Request) -> Fragment:
-    return Fragment(
-        folder=_relative(request.output, request.build_root),
-        root=_relative(request.project_root, request.config.parent),
-        precompiled=request.precompiled,
-    )
-
-
 def _summary_title(request: Request) -> str:
     """Return the title of the summary, with the set's name, and the fragment's folder if a project has several."""
     kernels = f"kernels of {request.config_set}" if request.config_set else "kernels"
@@ -104,34 +102,19 @@ def _summary_title(request: Request) -> str:
     return f"isagen: {kernels} by CPU level{place}"
 
 
-def _editor(request: Request, table: Table) -> EditorLevel:
-    """Return the level that the Meson option isa_editor names, and the flags that editors' entries lack.
+def _editor(request: Request, table: Table, plan: Plan) -> list[str]:
+    """Return the level that the Meson option isa_editor names, and the flags that editors' entries lack: clangd refuses
+    those that only GCC knows. The list is empty if there is no level.
 
     Raises `ConfigError` for an unknown level.
     """
     word = request.editor.strip()
     if word.casefold() in ("", "none"):
-        return EditorLevel()
-    level = "best"
-    if word.casefold() != level:
-        level = level_named(word, table, "Meson option isa_editor", "best", "none") or level
+        return []
+    best = next((row.name for row in reversed(plan.levels) if row.verdict == BUILT), "")
+    level = "" if word.casefold() == "best" else level_named(word, table, "Meson option isa_editor", "best", "none")
     optional = (flag for one in table.levels for flags in one.optional_flags.values() for flag in flags)
-    return EditorLevel(level, frozenset({*optional, NO_UNIQUE, *VECTORISER}))
-
-
-def check_paths(source: Path, build: Path) -> None:
-    """Raise `ProjectError` if the path of the source or build folder has a character that Meson or ninja cannot handle.
-
-    Only the source folder's path must not contain '|': ninja's paths start in the build folder.
-    """
-    for path, shown, characters in ((source, "source", BAD_CHARACTERS), (build, "build", BAD_CHARACTERS[:1])):
-        for character, reason in characters:
-            if character in path.as_posix():  # Windows separates folders by backslashes
-                raise ProjectError(
-                    f"has a {reason}",
-                    where=f"{shown} folder: {path}",
-                    remedy="move it to a path without this character",
-                )
+    return [level or best, *sorted({*optional, NO_UNIQUE, *VECTORISER})]
 
 
 def _check(request: Request, config: Config) -> None:

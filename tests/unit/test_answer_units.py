@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from isagen.configure.answer import EditorLevel, Fragment, answer
+from isagen.configure.answer import answer
 from isagen.model.plan import Unit
 from support.model import build_of
 from support.registrations import plan_for
@@ -15,7 +15,7 @@ def plan_of(*sizes):
 
 def test_each_copy_is_found_where_the_answer_says():
     plan = plan_of(20, 2000, 0, 3)
-    values = answer(build_of(plan), EditorLevel())
+    values = answer(build_of(plan))
     assert values["emitted"] == ["isa_dispatch.c", *(copy for unit in plan.units for copy in unit.copies)]
     for unit in plan.units:
         assert [values["emitted"][int(place)] for place in values[f"{unit.name}_copies"]] == list(unit.copies)
@@ -24,7 +24,6 @@ def test_each_copy_is_found_where_the_answer_says():
 def test_units_of_a_language_have_its_precompiled_header():
     plan = plan_for("kernel")
     units = (Unit("u", "AVX2", (), {"c": ("-O3",)}), Unit("v", "AVX2", (), {"cpp": ("-O2",)}))
-    fragment = Fragment("isagen", "..", ("c",))
-    values = answer(build_of(replace(plan, kernels=(), units=units)), EditorLevel(), (), fragment)
+    values = answer(build_of(replace(plan, kernels=(), units=units)), folder="isagen", precompiled=("c",))
     assert (values["u_pch"], values["v_pch"]) == (["c"], [])
     assert values["u_c_args"] == ["-iquoteisagen/libu.a.p", "-O3"]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from isagen.configure.answer import EditorLevel, answer
+from isagen.configure.answer import answer
 from isagen.matrix.baseline import baseline_origin, baseline_warnings, beyond_architecture
 from isagen.matrix.summary import summary_lines
 from isagen.model.plan import CompilerUse
@@ -24,7 +24,7 @@ def test_the_architecture_s_own_baseline_is_nothing_to_warn_of():
     build = built_with()
     assert beyond_architecture(build) == ()
     assert not list(baseline_warnings(build))
-    assert answer(build, EditorLevel())["warnings"] == []
+    assert answer(build)["warnings"] == []
     lines = dict(summary_lines(build))
     assert "baseline" not in lines
     assert lines["DEFAULT"].endswith("no flags: the baseline of the compiler")
@@ -42,11 +42,11 @@ def test_what_only_flags_turn_on_is_named():
     build = with_levels(level_row("DEFAULT"), level)
     said = "-march=skylake also turns on adx"
     assert dict(summary_lines(build))["SKYLAKE"] == f"1 of 1 kernel, -O3 -march=skylake; {said}"
-    (warning,) = answer(build, EditorLevel())["warnings"]
+    (warning,) = answer(build)["warnings"]
     assert warning.startswith(f"isagen: SKYLAKE: {said}: ")
     other = with_levels(level_row("DEFAULT"), replace(level, flags={"c": ("-mavx2", "-madx")}))
     assert "-mavx2 -madx also turns on adx" in dict(summary_lines(other))["SKYLAKE"]
-    assert not answer(with_levels(replace(level, verdict="unavailable")), EditorLevel())["warnings"]
+    assert not answer(with_levels(replace(level, verdict="unavailable")))["warnings"]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_where_the_features_come_from(build, origin):
     features = " ".join(beyond_architecture(build))
     assert lines["baseline"] == f"{features} ({origin}): every user's CPU must have them"
     assert lines["DEFAULT"].endswith("no flags: the baseline above")
-    (said,) = answer(build, EditorLevel())["warnings"]
+    (said,) = answer(build)["warnings"]
     assert f"every user's CPU must have {features}" in said
     assert origin in said
     assert ("such as zig, builds for others with -mcpu=baseline" in said) == origin.startswith("the default of")

@@ -1,12 +1,10 @@
 """Configuring writes nothing before all settings are checked."""
 
-from pathlib import PurePosixPath, PureWindowsPath
-
 import pytest
 
-from isagen.configure.configure import check_paths, configure
+from isagen.configure.configure import configure
 from isagen.configure.request import Request
-from isagen.model.errors import ConfigError, ProjectError
+from isagen.model.errors import ConfigError
 from support.probing import fake
 
 
@@ -33,12 +31,6 @@ def test_an_unknown_level_in_an_option(tmp_path, options, message):
     with pytest.raises(ConfigError, match=message):
         configure(request)
     assert not request.output.exists()
-
-
-def test_paths_of_windows_are_fine():
-    check_paths(PureWindowsPath("C:/project"), PureWindowsPath("C:/project/build"))  # type: ignore[arg-type]
-    with pytest.raises(ProjectError, match="has a backslash in its path"):
-        check_paths(PurePosixPath("/a\\b"), PurePosixPath("/build"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

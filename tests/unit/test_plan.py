@@ -198,7 +198,7 @@ def test_no_language_of_kernels(table, source):
     ("kernels", "message"),
     [
         (("a.c", "b.c", "a.c"), "isa_kernels: a.c: is listed twice"),
-        (("a\nb.c",), "has a line break in its name"),
+        (("a\nb.c",), "has a line break, a backslash or a '|' in its path"),
     ],
 )
 def test_bad_kernel_lists(table, kernels, message):
