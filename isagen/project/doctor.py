@@ -8,14 +8,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from .. import __version__
 from ..configure.limits import choose_table, limits_of
+from ..configure.request import FRAGMENT_FORMAT
 from ..model.errors import IsagenError, ProjectError
 from ..model.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
-from ..model.toml import parse_toml
+from ..model.toml import read_toml
 from ..model.versions import older
 from ..planning.config import DEFAULT_TABLE, load_config
 from ..planning.levels import check_levels
@@ -31,6 +33,7 @@ COMPILERS = {"gcc": "11", "clang": "14"}
 PACKAGED = {"ninja": "ninja-build"}
 COMPILER_OF = {"cpp": ("CXX", "c++"), "fortran": ("FC", "gfortran"), "c": ("CC", "cc")}
 OPTIONS = ("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit")
+ISOLATING = "mesonpy"  # the build backend of meson-python, which pip calls in an isolated environment
 INIT = "run `isagen init`, and commit what it writes"
 
 
@@ -57,7 +60,9 @@ def examine(folder: Path) -> Iterator[Check]:
 
 def examine_tools(folder: Path) -> Iterator[Check]:
     """Yield the checks of the tools that build the project in `folder`."""
-    isolated = _is_isolated(folder)
+    isolated = False
+    with suppress(ProjectError):  # which `_pyproject` reports
+        isolated = _build_system(folder)[0] == ISOLATING
     yield Check(True, f"Python {sys.version.split()[0]} ({sys.executable})")
     yield _program(("meson",), MESON, isolated)
     yield _program(("ninja", "ninja-build", "samu"), "", isolated)
@@ -147,55 +152,24 @@ def _limit(compiler: Compiler, folder: Path) -> str:
         return limits_of(compiler, DEFAULT_TABLE, place, "table")[1].reason
 
 
-def _is_isolated(folder: Path) -> bool:
-    """Return whether pip builds the project with meson-python, and so in an isolated environment."""
-    try:
-        system = build_system(folder)
-    except ProjectError:  # which `_pyproject` reports
-        return False
-    return system is not None and system.backend == "mesonpy"
-
-
 def _pyproject(folder: Path) -> Iterator[Check]:
-    """Check the build system, which lists the packages that pip's isolated builds need."""
+    """Check that the packages that pip's isolated builds need are among the requirements of the build system."""
     try:
-        system = build_system(folder)
+        backend, requires = _build_system(folder)
     except ProjectError as error:
         yield problem_of(error)
         return
-    if system is None:
-        yield Check(True, "pyproject.toml: there is none, so Meson uses the isagen of the environment that it runs in")
-    elif system.backend != "mesonpy":
-        backend = f"pyproject.toml: the build backend is {system.backend or 'setuptools'}"
-        yield Check(True, f"{backend}, so Meson uses the isagen of the environment that it runs in")
-    else:
-        yield from _requires(system.requires)
-
-
-def _requires(requires: Sequence[str]) -> Iterator[Check]:
-    """Check that isagen and meson-python are among the `requires` of a build system."""
+    if backend != ISOLATING:
+        shown = f"the build backend is {backend}" if backend else "there is none"
+        yield Check(True, f"pyproject.toml: {shown}, so Meson uses the isagen of the environment that it runs in")
+        return
+    where = "pyproject.toml: build-system.requires"
     names = {re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", entry.strip())[0]).lower() for entry in requires}
     for name in ("isagen", "meson-python"):
-        where = "pyproject.toml: build-system.requires"
-        if name == "isagen" and (entry := next(filter(_excludes_this, requires), "")):
-            remedy = "change the requirement, or install a version that it allows"
-            yield Check(False, f"{where} asks for {entry}, and this is {__version__}", remedy)
-        elif name in names:
+        if name in names:
             yield Check(True, f"{where} names {name}")
         else:
             yield Check(False, f"{where} does not name {name}", f'add "{name}" to the list')
-
-
-def _excludes_this(requirement: str) -> bool:
-    """Return whether a requirement is of isagen and excludes this version."""
-    name, version = re.match(r"\s*([\w.-]*)(?:\[[^]]*\])?([^;]*)", requirement, re.ASCII).groups()  # type: ignore[union-attr]
-    for operator, bound in re.findall(r"([=!~<>]=?=?)\s*([\w.]+)", version):
-        lower, higher = older(__version__, bound), older(bound, __version__)
-        fails = {"==": lower or higher, "!=": not (lower or higher), ">=": lower, "~=": lower, "<=": higher}
-        fails |= {"<": not lower, ">": not higher}
-        if name.lower() == "isagen" and fails.get(operator, False):
-            return True
-    return False
 
 
 def _kernels(sources: Sources, fragment: str) -> Check:
@@ -264,8 +238,6 @@ def _options(folder: Path) -> Check:
 
 
 def _fragment(folder: Path, fragment: str) -> Check:
-    from ..configure.request import FRAGMENT_FORMAT
-
     name = f"{fragment}/meson.build"
     try:
         text = (folder / name).read_text(encoding="utf-8", errors="replace")
@@ -291,25 +263,10 @@ def _config(folder: Path, fragment: str) -> Check:
     return Check(True, f"{name}: can be read, and its levels are in the table")
 
 
-@dataclass(frozen=True)
-class BuildSystem:
-    """The table `build-system`: the packages that pip installs into an isolated environment, and the build backend."""
-
-    requires: tuple[str, ...]
-    backend: str
-
-
-def build_system(folder: Path) -> BuildSystem | None:
-    """Return the build system of the project in `folder`, None if it has none. Raises `ProjectError`."""
+def _build_system(folder: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the build backend and the requirements in pyproject.toml; empty without it. Raises `ProjectError`."""
     path = folder / "pyproject.toml"
     if not path.is_file():
-        return None
-    table = parse_toml(path, ProjectError, path.name).get("build-system")
-    requires = table.get("requires") if isinstance(table, dict) else None
-    if not isinstance(table, dict) or not isinstance(requires, list) or not all(isinstance(r, str) for r in requires):
-        raise ProjectError(
-            "is no list of strings",
-            where="pyproject.toml: build-system.requires",
-            remedy='write requires = ["meson-python", "isagen"]',
-        )
-    return BuildSystem(tuple(requires), str(table.get("build-backend", "")))
+        return "", ()
+    table = read_toml(path, ProjectError, path.name).section("build-system")
+    return table.string("build-backend", "setuptools"), table.strings("requires", ())
