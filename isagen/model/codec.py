@@ -17,11 +17,8 @@ def from_data(kind: type[T], data: Any) -> T:
 
     Raises ValueError with the field's name if a field is unknown, has another type, or is missing without a default.
     """
-    read: Callable[[Any], T] = _reader(kind)  # type: ignore[arg-type]
-    try:
-        return read(data)
-    except ValueError as problem:
-        raise ValueError(f"{kind.__name__}{problem}") from None
+    value: T = _at(kind.__name__, _reader(kind), data)  # type: ignore[arg-type]
+    return value
 
 
 @cache
@@ -58,13 +55,14 @@ def _instance(kind: Any) -> Reader:
 
 
 def _parts(data: Mapping[str, Any], reader_of: Callable[[str], Reader]) -> dict[str, Any]:
-    values = {}
-    for name, item in data.items():
-        try:
-            values[name] = reader_of(name)(item)
-        except ValueError as problem:
-            raise ValueError(f".{name}{problem}") from None
-    return values
+    return {name: _at(f".{name}", reader_of(name), item) for name, item in data.items()}
+
+
+def _at(place: str, read: Reader, data: Any) -> Any:
+    try:
+        return read(data)
+    except ValueError as problem:
+        raise ValueError(f"{place}{problem}") from None
 
 
 def _tuple(readers: list[Reader], repeated: bool) -> Reader:
@@ -73,13 +71,7 @@ def _tuple(readers: list[Reader], repeated: bool) -> Reader:
         expected = readers * len(items) if repeated else readers
         if len(items) != len(expected):
             raise ValueError(f" has {len(items)} items, not {len(expected)}")
-        values = []
-        for number, item in enumerate(items):
-            try:
-                values.append(expected[number](item))
-            except ValueError as problem:
-                raise ValueError(f"[{number}]{problem}") from None
-        return tuple(values)
+        return tuple(_at(f"[{number}]", expected[number], item) for number, item in enumerate(items))
 
     return read
 
