@@ -53,12 +53,6 @@ HARMLESS = re.compile(
 # Files of other build systems, which an error names before other files.
 BUILD_FILES = ("CMakeLists.txt", "setup.py", "pyproject.toml", "Makefile", "configure.ac", "BUILD.bazel")
 PROJECT = re.compile(r"\bproject\s*\(\s*'((?:\\.|[^'\\\n])+)'")
-# The smallest meson.build of a project with kernels.
-SMALLEST = """\
-project('{name}', 'c', 'cpp', version: '0.1', meson_version: '>=1.0.1')
-    isa_kernels = files('kernels/one.cpp')
-    subdir('{fragment}')
-    library('{name}', 'src/other.cpp', dependencies: isa_kernels_dep)"""
 
 
 def init_project(
@@ -87,7 +81,7 @@ def init_project(
     fresh = not (folder / "meson.build").exists()
     package = package_name(name, folder)
     if fresh:
-        check_empty(folder, package, fragment)
+        check_empty(folder)
     scaffold = dict(_scaffold(folder, package, fragment)) if fresh else {}
     override = override_name(package if fresh or name else project_name(folder) or package)
     fragment_texts = dict(_fragment(folder, fragment))
@@ -279,11 +273,8 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
         yield f"\nBuild and install it:  pip install {place}"
 
 
-def check_empty(folder: Path, name: str, fragment: str) -> None:
-    """Raise `ProjectError` if a folder without meson.build contains files that a new project cannot stand beside.
-
-    The error shows a meson.build for a package `name` with isagen's files in the folder `fragment`.
-    """
+def check_empty(folder: Path) -> None:
+    """Raise `ProjectError` if a folder without meson.build contains files that a new project cannot stand beside."""
     names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     names = [name for name in names if not HARMLESS.fullmatch(name) and not (folder / name / "pyvenv.cfg").exists()]
     if names:
@@ -292,8 +283,7 @@ def check_empty(folder: Path, name: str, fragment: str) -> None:
             "exists already, but there is no meson.build",
             where=str(folder / first),
             remedy="isagen works in projects that Meson builds: write a meson.build, and run `isagen init` again. "
-            "In an empty folder, it writes a whole project. To start from:\n    "
-            + SMALLEST.format(name=name, fragment=fragment),
+            "In an empty folder, it writes a whole project",
         )
 
 

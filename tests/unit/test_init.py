@@ -105,14 +105,6 @@ def test_a_folder_with_sources_and_without_meson_is_refused(empty, names, named)
     refused(empty, rf"/{named}: exists already, but there is no meson\.build\n  .*isagen init.* again")
 
 
-def test_the_meson_build_to_start_from_has_what_is_needed(empty):
-    (empty / "CMakeLists.txt").write_text("project(hello)\n")
-    with pytest.raises(ProjectError) as caught:
-        run(empty, fragment="build-aux/isa")
-    for line in ("project('hello_isa', ", "isa_kernels = files(", "subdir('build-aux/isa')", "isa_kernels_dep"):
-        assert line in caught.value.remedy
-
-
 def test_a_new_repository_is_as_good_as_an_empty_folder(empty):
     for name in (".git/config", ".gitignore", "README.md", "LICENSE", "COPYING.txt", "venv/pyvenv.cfg"):
         (empty / name).parent.mkdir(exist_ok=True)
