@@ -76,22 +76,18 @@ def add(commands: Commands) -> None:
     shown.add_argument("--summary", action="store_true", help="show only a line for each wheel, folder or file")
     parser.add_argument("--list-counted", action="store_true", help="name the functions that are not judged")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how the answer is written")
-    parser.add_argument("--pretty", action="store_true", help="indent JSON, for people")
     parser.set_defaults(run=run, failed=AuditError.exit_code)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    if options.pretty and options.format != "json":
-        raise AuditError("is for data", where="--pretty", remedy="give --format json too")
     fail_on = kinds_of(options.fail_on)
     allowances = AllowFiles(read_allow_files(options.allow))
     standard_output()  # set to escape letters of symbols that it cannot encode
     results = _results(options, allowances)
     if options.format == "json":
         data = as_data(results, fail_on, allowances, brief=options.summary, counted=options.list_counted)
-        layout = {"indent": 2} if options.pretty else {"separators": (",", ":")}
-        flush(json.dumps(data, **layout) + "\n")
+        flush(json.dumps(data, separators=(",", ":")) + "\n")
     else:
         if options.summary or len(results) > 1:
             flush(_shown(summary_text(results, fail_on)))
