@@ -16,7 +16,6 @@ from ..model.optimization import VECTORISER, optimization_of, vectoriser
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
-from ..model.versions import older
 from ..planning.config import Config, load_config
 from ..planning.known_bugs import bug_warnings, known_bugs
 from ..planning.levels import check_required, level_named
@@ -40,8 +39,6 @@ from .tool import own_python, write_tool
 NO_UNIQUE = "-fno-gnu-unique"
 # With options for debugging, copies do not fold: debuggers show the level of each function.
 UNFOLDED_OPTIMIZATIONS = frozenset({"-O0", "-Og"})
-# The first versions of compilers with -ffile-prefix-map, by Meson's compiler ids.
-MAPS_FILES_SINCE = {"gcc": "8", "clang": "10"}
 # What defines a Python module in a source, by CPython, pybind11 and nanobind.
 PYTHON_MODULE = re.compile(r'^\s*(?:extern\s+"C"\s+)?(?:PyMODINIT_FUNC|PYBIND11_MODULE|NB_MODULE)\b', re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -264,7 +261,6 @@ def _copy_options(request: Request, limit: Limit) -> CopyOptions:
                 continue
             if compiler.language == "cpp" and compiler.id == "gcc":
                 flags["cpp"] += (NO_UNIQUE,)
-            since = MAPS_FILES_SINCE.get(compiler_family(compiler.id))
-            if can_map and since is not None and not older(compiler.version, since):
+            if can_map and compiler_family(compiler.id) in ("gcc", "clang"):
                 flags[compiler.language] += compiler.spelled([f"-ffile-prefix-map={folder}/{up}="])
     return CopyOptions("/I" if msvc else "".join(request.compilers[-1].spelled(["-iquote"])), flags)

@@ -157,23 +157,16 @@ def request_of(arguments: Arguments) -> Request:
 
 def check_version(arguments: Arguments) -> None:
     """Raise `ConfigError` for a fragment of another format, or with other arguments, than this isagen writes."""
-    text = arguments.once.get("fragment-format", "")
-    number = int(text) if text.isdecimal() else 0
+    number = arguments.once.get("fragment-format", "unknown")
     complete = all(name in arguments.once for name in ONCE) and arguments.once["set"] in arguments.sets
-    if complete and not arguments.unknown and number == FRAGMENT_FORMAT:
+    if complete and not arguments.unknown and number == str(FRAGMENT_FORMAT):
         return
-    remedy = "run `isagen init` in the project to update it, and commit it"
-    if number > FRAGMENT_FORMAT:
-        remedy = (
-            "a later isagen wrote it: run pip install --upgrade isagen, or run `isagen init` to rewrite it with this "
-            "version"
-        )
-    shown = number if number and (complete or number != FRAGMENT_FORMAT) else "unknown"
-    formats = f" (format {shown}, this version reads {FRAGMENT_FORMAT})" if shown != FRAGMENT_FORMAT else ""
     raise ConfigError(
-        f"the Meson fragment was not written by isagen {__version__}{formats}",
+        f"the Meson fragment was not written by isagen {__version__}, which writes format {FRAGMENT_FORMAT}: "
+        f"its format is {number}",
         where=f"{Path(arguments.once.get('config', 'isagen/isa.toml')).parent.name}/meson.build",
-        remedy=remedy,
+        remedy="run `isagen init` in the project to rewrite it, and commit it; or, if a later isagen wrote it, update "
+        "isagen: pip install --upgrade isagen",
     )
 
 

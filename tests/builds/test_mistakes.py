@@ -49,15 +49,14 @@ CONFIGURING = {
     ),
     "a fragment of a later version": (
         [("isagen/meson.build", f"--fragment-format={FRAGMENT_FORMAT}", f"--fragment-format={NEWER}")],
-        f"isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__} (format {NEWER}, this "
-        f"version reads {FRAGMENT_FORMAT})\n  a later isagen wrote it: run pip install --upgrade isagen, or run "
-        "`isagen init` to rewrite it with this version",
+        f"isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__}, which writes format "
+        f"{FRAGMENT_FORMAT}: its format is {NEWER}\n  run `isagen init` in the project to rewrite it, and commit it; or, "
+        "if a later isagen wrote it, update isagen: pip install --upgrade isagen",
     ),
     "a fragment whose arguments are others": (
         [("isagen/meson.build", "'--source-root=' + meson.global_source_root(),", "")],
-        f"isagen: isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__} (format "
-        f"unknown, this version reads {FRAGMENT_FORMAT})\n  run `isagen init` in the project to update it, and "
-        "commit it",
+        f"isagen: isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__}, which writes "
+        f"format {FRAGMENT_FORMAT}: its format is {FRAGMENT_FORMAT}\n  run `isagen init` in the project to rewrite it",
     ),
     "a flag of instructions": (
         [("isagen/isa.toml", "# [kernels", KERNELS_ARGS.format("-msha"))],

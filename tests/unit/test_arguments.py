@@ -152,12 +152,12 @@ def test_a_second_file_that_is_missing(config, word, file):
         (["kernel.c"], ""),
         (["--seal"], ""),
         (["--args=-O2"], ""),  # of no compiler
-        ({"fragment_format": "99"}, "(format 99, this version reads"),
-        ({"fragment_format": "many"}, "(format unknown, this version reads"),
-        ({"fragment_format": None}, "(format unknown, this version reads"),
-        ({"system": None}, "(format unknown, this version reads"),
-        ({"config": None}, "(format unknown, this version reads"),
-        ({"set": "other"}, "(format unknown, this version reads"),
+        ({"fragment_format": "99"}, ": its format is 99"),
+        ({"fragment_format": "many"}, ": its format is many"),
+        ({"fragment_format": None}, ": its format is unknown"),
+        ({"system": None}, f": its format is {FRAGMENT_FORMAT}"),
+        ({"config": None}, f": its format is {FRAGMENT_FORMAT}"),
+        ({"set": "other"}, f": its format is {FRAGMENT_FORMAT}"),
     ],
 )
 def test_what_no_fragment_of_this_version_writes_is_refused_in_an_answer(config, capsys, change, shown):
