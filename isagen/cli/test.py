@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import re
 from collections.abc import Sequence
@@ -20,7 +19,6 @@ from .matrix import WHERE
 from .output import add_output, write, write_data
 from .parser import Commands
 
-STYLES = {PASSED: "green", FAILED: "red", NOT_RUN: "yellow"}
 PIPED = 100  # the width in columns of an output that is no terminal
 DEFAULT_WHERE = "build"
 
@@ -62,16 +60,13 @@ def run(options: argparse.Namespace) -> int:
 
 def text_of(runs: Sequence[Run]) -> str:
     """Return the results as a table, not wider than the terminal."""
-    console = Console(highlight=False, file=io.StringIO())
-    if "COLUMNS" in os.environ or os.isatty(1):
-        console.width = Console().width
-    else:
-        console.width = PIPED
+    console = Console(color_system=None)
+    console.width = console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("level", "result", "how"):
         table.add_column(heading, overflow="fold")
     for one in runs:
-        table.add_row(one.level, Text(one.result, STYLES[one.result]), ": ".join(filter(None, (one.how, one.reason))))
-    console.print(table)
-    text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
-    return re.sub(" +$", "", text, flags=re.MULTILINE)
+        table.add_row(one.level, one.result, Text(": ".join(filter(None, (one.how, one.reason)))))
+    with console.capture() as captured:
+        console.print(table)
+    return re.sub(" +$", "", captured.get(), flags=re.MULTILINE)
