@@ -19,7 +19,7 @@ isagen test -- pytest  # the tests at every level of the build folder `build`
 isagen test --of fastdot --levels AVX2,AVX512 -- pytest tests  # at two levels of the installed package fastdot
 isagen tune fastdot -- python bench.py  # which levels of the installed package fastdot pay for their bytes
 isagen tune build --save zen5.json -- build/bench  # the same of a build folder; write the times
-isagen tune --merge zen5.json --write isagen/isa.toml build -- build/bench  # switch off what pays on neither machine
+isagen tune --merge zen5.json build -- build/bench  # what pays on neither machine
 isagen probe  # the levels that c++ can build
 isagen probe --compiler clang-16 --language c  # those of another compiler, and of C
 isagen probe -- -m32  # with an argument of the project

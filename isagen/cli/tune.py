@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ..model.errors import ConfigError
 from ..model.files import write_if_changed
-from ..tune.config_file import check_writable, write_levels
 from ..tune.judge import advise, text_of
 from ..tune.measure import measure, only_matrix
 from ..tune.results import FEWEST, PROGRAM, read_results, results_text
@@ -36,9 +35,6 @@ def add(commands: Commands) -> None:
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the times to FILE, to merge on other machines")
     parser.add_argument(
         "--merge", type=Path, action="append", default=[], metavar="FILE", help="count the times of a FILE too"
-    )
-    parser.add_argument(
-        "--write", type=Path, metavar="ISA_TOML", help="disable levels that gain too little in this file"
     )
     add_output(parser, ("text", "json"))
     parser.usage = "%(prog)s [options] WHERE -- COMMAND ..."
@@ -69,10 +65,6 @@ def run(options: argparse.Namespace) -> int:
         write_data(options, data)
     else:
         write(options, text_of(advice, left_out, len(results) > 1))
-    if options.write:
-        heading = f"isagen tune, {results[0].date}, {', '.join(one.cpu for one in results)}"
-        changes = write_levels(options.write, advice, heading, len(results) > 1)
-        print("\n".join(f"{options.write}: {line}" for line in changes or ["nothing to change"]), file=sys.stderr)
     return 0
 
 
@@ -90,5 +82,3 @@ def _check(options: argparse.Namespace) -> None:
         raise ConfigError(
             "there is no benchmark", where="isagen tune", remedy="name it: isagen tune build -- python bench.py"
         )
-    if options.write:
-        check_writable(options.write)

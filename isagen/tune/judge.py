@@ -6,6 +6,7 @@ of their ratios, with its confidence interval by a sign test, which assumes no d
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -148,6 +149,9 @@ def text_of(advice: Iterable[Advice], left_out: Iterable[str], several: bool) ->
             reasons = "; ".join(shown(comparison, several) for comparison in judged.comparisons) or "not measured"
             verb = "keep" if judged.keep else "drop"
             lines.append(f"  {verb}  {judged.level:<12} {size:>15}  {reasons}")
+        if kernel.dropped:
+            key = f"kernels.{json.dumps(kernel.source)}.levels" if kernel.source else "levels"
+            lines.append(f"  in isa.toml: {key} = {json.dumps([f'-{level}' for level in kernel.dropped])}")
         if kernel.saved:
             lines.append(f"  without what is dropped, {kernel.saved:,} bytes less")
     lines += [f"left out: {line}" for line in left_out]

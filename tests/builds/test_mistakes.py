@@ -50,8 +50,8 @@ CONFIGURING = {
     "a fragment of a later version": (
         [("isagen/meson.build", f"--fragment-format={FRAGMENT_FORMAT}", f"--fragment-format={NEWER}")],
         f"isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__}, which writes format "
-        f"{FRAGMENT_FORMAT}: its format is {NEWER}\n  run `isagen init` in the project to rewrite it, and commit it; or, "
-        "if a later isagen wrote it, update isagen: pip install --upgrade isagen",
+        f"{FRAGMENT_FORMAT}: its format is {NEWER}\n  run `isagen init` in the project to rewrite it, and commit it; "
+        "or, if a later isagen wrote it, update isagen: pip install --upgrade isagen",
     ),
     "a fragment whose arguments are others": (
         [("isagen/meson.build", "'--source-root=' + meson.global_source_root(),", "")],

@@ -1,6 +1,7 @@
 """`isagen tune` on a build: a level that pays is kept, a useless one dropped, and the next build leaves it out."""
 
 import json
+import re
 
 import pytest
 
@@ -22,7 +23,6 @@ def verdicts(text):
 
 
 def test_what_is_useless_is_dropped(tune):
-    pytest.importorskip("tomlkit")
     bench = str(tune.path("bench"))
     said = tune.isagen(
         *["tune", "build", "--format", "json", "--save", "mine.json", "--rounds", "6", "--"], bench
@@ -39,11 +39,10 @@ def test_what_is_useless_is_dropped(tune):
     # The times that were kept say the same, without another run.
     again = tune.isagen(*["tune", "build", "--format", "json", "--merge", "mine.json"]).stdout
     assert verdicts(again) == found
-    text = tune.isagen(*["tune", "build", "--merge", "mine.json", "--write", "isagen/isa.toml"]).stdout
+    text = tune.isagen("tune", "build", "--merge", "mine.json").stdout
     assert "drop  AVX2" in text
-    assert "isagen/isa.toml: kernels/slower.c: levels -AVX2" in text
-    toml = (tune.folder / "isagen/isa.toml").read_text()
-    assert toml.startswith("# Levels are tuned by the tests.\n")
+    with (tune.folder / "isagen/isa.toml").open("a") as stream:
+        stream.writelines(f"{line}\n" for line in re.findall("^  in isa.toml: (.*)$", text, re.MULTILINE))
     tune.ninja()  # configures again, as isa.toml changed
     cells = {kernel["source"]: kernel["levels"]["AVX2"] for kernel in matrix(tune)["kernels"]}
     assert cells["kernels/faster.c"]["verdict"] == "built"
