@@ -31,26 +31,6 @@ from .detection import detection_values
 
 # The processor's folder with the detection in C for any compiler, which reads no registers.
 NO_REGISTERS = "generic"
-# The functions that isa_dispatch.h declares.
-FUNCTIONS = (
-    "isa_current_level",
-    "isa_highest_binary_level",
-    "isa_highest_cpu_level",
-    "isa_level_is_built",
-    "isa_level_is_supported",
-    "isa_level_missing",
-    "isa_level_name",
-    "isa_matrix_text",
-    "isa_program_missing",
-    "isa_start",
-    "isa_stub_copy_level",
-    "isa_stub_count",
-    "isa_stub_has_kernel",
-    "isa_stub_level",
-    "isa_stub_name",
-    "isa_take_warning",
-    "isa_use_level",
-)
 
 
 @dataclass(frozen=True)
@@ -125,7 +105,6 @@ def _values(build: Build, table: Table) -> Mapping[str, Any]:
         "table": plan.table,
         **override_values(plan),
         "suffix": symbols_suffix(build.record.project, plan.kernel_set),
-        "functions": FUNCTIONS,
         **detection,
         "withhold": plan.withhold,
         "stubs_mark": STUBS_MARK,
