@@ -54,7 +54,8 @@ def check_shadows(config: Config, kernels: Sequence[str], root: Path) -> None:
                 raise ConfigError(
                     f"{name!r} gives a header in the place of {shown}, but the compiler finds the project's own first",
                     where=f"{config.shown}: compat",
-                    remedy=f"{_deletion(path, root)}; to keep it, take {name!r} out of compat",
+                    remedy=f"delete {shown} and its source, and take that out of meson.build; to keep it, take {name!r}"
+                    " out of compat",
                 )
 
 
@@ -68,11 +69,3 @@ def _shadows(header: str, kernels: Sequence[str], root: Path) -> Iterator[Path]:
             and not FORWARDS.search(path.read_text(encoding="utf-8", errors="replace"))
         ):
             yield path
-
-
-def _deletion(path: Path, root: Path) -> str:
-    """Return the remedy: to delete the header, and the source of the same name beside it, which no stub needs then."""
-    source = path.with_suffix(".cpp")
-    files = [path, *([source] if source.is_file() else [])]
-    names = " and ".join(one.relative_to(root).as_posix() for one in files)
-    return f"delete {names}" + (", and take the source out of meson.build" if len(files) > 1 else "")
