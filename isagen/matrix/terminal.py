@@ -18,7 +18,6 @@ from .selection import Selection
 from .words import (
     LEVEL_HEADS,
     TO_BUILD,
-    disabled,
     disabled_levels,
     facts,
     flags_text,
@@ -39,7 +38,6 @@ MARKS = {
     UNAVAILABLE: ("!", "red"),
 }
 PIPED = 100  # the width in columns of an output that is no terminal
-MOST_DISABLED = 5  # lines about kernels that are disabled at single levels
 NARROWEST = 40  # the smallest width in columns; narrower terminals wrap the lines themselves
 
 
@@ -82,11 +80,6 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
         yield _text(f"disabled: {names}")
     for name, text in facts(matrix):
         yield _text(f"{name}: {text}")
-    parts = disabled(matrix)
-    for source, where in parts if len(parts) <= MOST_DISABLED else ():
-        yield _text(f"{source}: disabled {where}")
-    if len(parts) > MOST_DISABLED:
-        yield _text(f"{len(parts)} kernels are disabled at single levels; `isagen why LEVEL KERNEL` says where")
     for stub, where in shared_stubs(matrix):
         yield _text(f"stub {stub}: {where}")
 

@@ -184,17 +184,6 @@ def disabled_levels(levels: Iterable[MatrixLevel | LevelRow]) -> str:
     return "; ".join(f"{' '.join(group)} {reason}" for reason, group in names.items())
 
 
-def disabled(matrix: Matrix) -> list[tuple[str, str]]:
-    """Return (kernel, reason) of the kernels with disabled cells at levels that are not disabled."""
-    verdicts = {level.name: level.verdict for level in matrix.levels}
-    reasons = (
-        (kernel.source, cell.reason)
-        for kernel, level, cell in matrix.cells()
-        if cell.verdict == DISABLED and verdicts[level] != DISABLED
-    )
-    return list(dict.fromkeys(reasons))
-
-
 def shared_stubs(matrix: Matrix) -> Iterator[tuple[str, str]]:
     """Yield (stub, text) of each stub that several kernels have: which kernel it takes at which level."""
     sources: dict[str, dict[str, str]] = {}
