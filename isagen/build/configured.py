@@ -10,7 +10,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from ..model.command_words import split_words
 from ..model.files import read_bytes, write_atomically
 from ..model.names import guard_name
 from ..model.plan import Cell, Plan
@@ -94,19 +93,11 @@ def _entries(
     """
     for entry in commands:
         copy = entry["file"]
-        command, _, end = entry["command"].rpartition(" -c ")
-        if copy not in copies or not _is_word(end, copy):  # a path may contain ' -c '
+        command, found, _ = entry["command"].rpartition(" -c ")
+        if copy not in copies or not found:
             continue
         source, level = copies[copy]
         for word in left_out:
             command = command.replace(f" {word} ", " ")
         command = f"{command} -include {guard_name(level)} -c {quote(source)}"
         yield {"directory": entry["directory"], "command": command, "file": source}
-
-
-def _is_word(text: str, word: str) -> bool:
-    """Return whether a shell reads `text` as the one `word`."""
-    try:
-        return split_words(text) == [word]
-    except ValueError:
-        return False

@@ -84,7 +84,11 @@ def matrices_in(binary: Binary) -> list[Matrix]:
 
     Raises `AuditError` if a note is damaged, or was written by a later isagen.
     """
-    codes = levels_in(binary)
+    codes: dict[tuple[str, str], LevelCode] = {}
+    for note in binary.notes(LEVEL_OWNER):
+        code = unpack(LevelCode, note, binary.shown)
+        earlier = codes.get((code.project, code.level), code)  # several notes may be of the same level
+        codes[code.project, code.level] = replace(code, kernels={**earlier.kernels, **code.kernels})
     matrices = []
     for note in binary.notes(MATRIX_OWNER):
         matrix = unpack(Matrix, note, binary.shown)
@@ -92,13 +96,3 @@ def matrices_in(binary: Binary) -> list[Matrix]:
         own = {level: code for (project, level), code in codes.items() if project == matrix.project}
         matrices.append(with_code(replace(matrix, levels=levels), own))
     return matrices
-
-
-def levels_in(binary: Binary) -> dict[tuple[str, str], LevelCode]:
-    """Return the code in a binary's notes by project and level; several notes may be of the same level."""
-    codes: dict[tuple[str, str], LevelCode] = {}
-    for note in binary.notes(LEVEL_OWNER):
-        code = unpack(LevelCode, note, binary.shown)
-        earlier = codes.get((code.project, code.level), code)
-        codes[code.project, code.level] = replace(code, kernels={**earlier.kernels, **code.kernels})
-    return codes

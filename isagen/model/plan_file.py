@@ -63,8 +63,6 @@ def outputs_folder(folder: Path) -> Path:
 
 def find_plans(folder: Path) -> list[Path]:
     """Return the plan files in a folder and below. Raises `ProjectError` if there is none."""
-    if not folder.is_dir():
-        raise ProjectError("there is no such folder", where=str(folder), remedy="give the build folder of a project")
     plans = list(plans_in(folder))
     if not plans:
         raise ProjectError(
