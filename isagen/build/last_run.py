@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,13 +33,12 @@ class LastRun:
     """The last run of a step, as its file at `path` records it.
 
     `changed` are the files that changed since then. `changed` is None if nothing can be compared: a file is missing,
-    the record is missing or damaged, or its arguments differ from `arguments`. `states` are the present states of the
-    files, and `memo` is the value that the last run passed to `record`.
+    or the record is missing or damaged. `states` are the present states of the files, and `memo` is the value that the
+    last run passed to `record`.
     """
 
-    def __init__(self, path: AnyPath, arguments: Sequence[str]) -> None:
+    def __init__(self, path: AnyPath) -> None:
         self._path = path
-        self._arguments = list(arguments)
         self._outputs: set[str] = set()
         self.memo: Any = None
         self.states: dict[str, State] = {}
@@ -48,8 +47,7 @@ class LastRun:
             run = pickle.loads(zlib.decompress(read_bytes(path)))  # zlib verifies a checksum
             self.states = {path: state_of(path) for path in run["states"]}
             self.memo, self._outputs = run["memo"], set(run["outputs"])
-            if run["arguments"] == self._arguments:
-                self.changed = {path for path, state in self.states.items() if state != run["states"][path]}
+            self.changed = {path for path, state in self.states.items() if state != run["states"][path]}
 
     def refresh(self) -> None:
         """Update the times of the outputs of a step that has nothing to do, and record their new states."""
@@ -72,7 +70,7 @@ class LastRun:
         """
         with suppress(OSError):  # on a full disk, the next build runs the step again
             states = {os.fspath(path): state_of(path) for path in files} | dict(read or {})
-            run = {"arguments": self._arguments, "states": states, "memo": memo, "outputs": list(outputs)}
+            run = {"states": states, "memo": memo, "outputs": list(outputs)}
             write_atomically(self._path, zlib.compress(pickle.dumps(run), 1))
 
 

@@ -42,7 +42,7 @@ def _seal(words: Sequence[str]) -> int:
     """``seal PLAN FOLDER``: seal the objects of all levels, which Meson compiled."""
     _, plan, folder = words
     name = os.path.basename(plan).removesuffix(".json")
-    last_run = LastRun(os.path.join(folder, f".{name}.sealed"), words)
+    last_run = LastRun(os.path.join(folder, f".{name}.sealed"))
     if last_run.changed == set():
         last_run.refresh()
     else:

@@ -11,8 +11,8 @@ from isagen.model.names import SEALED, is_sealed_name
 
 def test_where_no_memo_can_be_written_all_goes_on(tmp_path):
     (tmp_path / "file").touch()
-    LastRun(tmp_path / "file/memo", []).record([])
-    assert LastRun(tmp_path / "file/memo", []).changed is None
+    LastRun(tmp_path / "file/memo").record([])
+    assert LastRun(tmp_path / "file/memo").changed is None
 
 
 def test_a_changed_file_has_another_state(tmp_path):

@@ -96,7 +96,7 @@ def make_objects(
     objects = _compile(base, project, reduced, folder)
     registrations = [folder / f"isa_{level}.json" for level in objects]
     try:
-        seal(plan_path, folder, LastRun(folder / ".sealed", []))
+        seal(plan_path, folder, LastRun(folder / ".sealed"))
     except IsagenError as problem:
         return Built(REFUSED, output, output, str(problem))
     inputs = [folder / "ordinary.o", _dispatch(base, project, folder), _stubs(base, project, folder)]
