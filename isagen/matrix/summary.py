@@ -48,15 +48,11 @@ def _optimized(options: str) -> str:
     return f"{options}: {reason_for_plain_code(options).partition(' ')[2]}" if options in SCALAR else options
 
 
-def is_decoded(build: Build) -> bool:
-    """Return whether this isagen can decode code for a build's processor: the decoder must be installed."""
-    processor = find_processor(build.record.features)
-    return processor is not None and processor.decodable is not None and processor.decodable.installed
-
-
 def _audited(build: Build) -> str:
     audit = build.link_audit
     if not audit.active:
-        can_audit = is_decoded(build) and audit.how != UNREAD_LINKS
+        processor = find_processor(build.record.features)
+        decodable = processor.decodable if processor is not None else None
+        can_audit = decodable is not None and decodable.installed and audit.how != UNREAD_LINKS
         return f"not when linked: {audit.how}" + ("; run `isagen audit`" if can_audit else "")
     return f"when linked, {audit.how}" + (", with warnings only" if audit.mode == "warn" else "")
