@@ -85,11 +85,15 @@ class Sources:
         place = next((place for place in path.parents if (self.folder / place / NAME).is_file()), PurePosixPath())
         return str(place / NAME), str(path.relative_to(place))
 
+    def text_after(self, place: Place) -> str:
+        """Return the text after a place in its file."""
+        return self.texts[place.file][place.end :]
+
     def kernel_names(self) -> Iterator[str]:
         """Yield the strings of the first statement that sets isa_kernels."""
         place = self.find(KERNELS)
         if place is not None:
-            statement = re.match(r"[^)\]]*", self.texts[place.file][place.end :])
+            statement = re.match(r"[^)\]]*", self.text_after(place))
             yield from re.findall(r"'([^']*)'", statement[0] if statement else "")
 
     def has_cpp(self) -> bool:
