@@ -25,11 +25,11 @@ struct Dot {
 
 #elif VECTOR_BYTES == 32 && defined(CPU_CAPABILITY_SVE256)
 
-  // BFDOT: two products per lane. It treats denormals as zero.
+  // BFMMLA: four products per lane. It treats denormals as zero.
   using Format = Bf16Pairs;
   static Vectorized<float> dot(Vectorized<float> sum, Words a, Words b)
   {
-    return Vectorized<float>::of((Vectorized<float>::Raw)(Sums)svbfdot_f32((Sums)sum.v, (Parts)a.v, (Parts)b.v));
+    return Vectorized<float>::of((Vectorized<float>::Raw)(Sums)svbfmmla_f32((Sums)sum.v, (Parts)a.v, (Parts)b.v));
   }
 
   typedef svfloat32_t Sums __attribute__((arm_sve_vector_bits(256)));
@@ -41,7 +41,7 @@ struct Dot {
   using Format = Bf16Pairs;
   static Vectorized<float> dot(Vectorized<float> sum, Words a, Words b)
   {
-    return Vectorized<float>::of(vbfdotq_f32(sum.v, (bfloat16x8_t)a.v, (bfloat16x8_t)b.v));
+    return Vectorized<float>::of(vbfmmlaq_f32(sum.v, (bfloat16x8_t)a.v, (bfloat16x8_t)b.v));
   }
 
 #else
@@ -57,6 +57,8 @@ struct Dot {
 
 #if defined(CPU_CAPABILITY_AMX)
 using Kind = TileKind<Bf16Pairs>;
+#elif VECTOR_BYTES > 0 && defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+using Kind = VectorKind<Dot, 2>;
 #else
 using Kind = VectorKind<Dot>;
 #endif

@@ -33,6 +33,11 @@ struct U8S8Bytes {
   }
 };
 
+// The same bytes, but those of A less 128, for an instruction that takes them signed.
+struct S8S8Bytes : U8S8Bytes {
+  static uint32_t word(const A *a) { return U8S8Bytes::word(a) ^ 0x80808080; }
+};
+
 // The same bytes as two 16-bit integers, because the instructions for bytes saturate their sums.
 struct U8S8Pairs {
   using A = uint8_t;
@@ -78,6 +83,7 @@ struct Bf16Pairs {
   }
   static uint32_t word(B a, B b) { return a | static_cast<uint32_t>(b) << 16; }
 };
+using Fp16Pairs = Bf16Pairs; // but for the tiles
 
 // A 16-bit float as a float.
 template <class T> struct WideFloats {
@@ -105,11 +111,12 @@ using Fp16Floats = WideFloats<vec::half>;
 // Packs a Format into panels of Rows rows and Columns columns. Packed rows of A are Block words apart, and the words of
 // k are padded to a multiple of Step.
 //
-//   A   the words of a row are adjacent
+//   A   the words of a row are adjacent; if High is 2, two rows take turns, Step words each
 //   B   the first words of all columns are adjacent, then the second words of all columns, and so on
 //
 // A tile instruction loads both with a stride. A vector instruction broadcasts a word of A and loads a vector of B.
-template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step> struct Packed : Format {
+template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step, size_t High = 1>
+struct Packed : Format {
   using A = typename Format::A;
   using B = typename Format::B;
   static constexpr size_t rows = Rows, columns = Columns, block = Block, step = Step, column_bytes = 4;
@@ -117,22 +124,21 @@ template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step> 
 
   static void pack_a(void *to, const A *a, size_t lda, size_t m, size_t k)
   {
-    const size_t words = k / group, filled = round_up(k, group * Step) / group;
-    uint32_t *const packed = static_cast<uint32_t *>(to);
-    for (size_t i = 0; i < m; i++) {
-      const A *row = a + i * lda;
-      uint32_t *const out = packed + i * Block;
-      pack_row(out, row, words);
-      if (words < filled) {
-        memset(out + words, 0, (filled - words) * sizeof *out);
+    const size_t filled = round_up(k, group * Step) / group;
+    // The padding rows of the last panel are multiplied too, but their results are not stored.
+    for (size_t i = 0; i < round_up(m, Rows); i++) {
+      const A *const row = a + at_most(i, m - 1) * lda;
+      uint32_t *const out = static_cast<uint32_t *>(to) + i / High * High * Block + i % High * Step;
+      const size_t words = i < m ? k / group : 0;
+      pack_row(out, row, 0, words);
+      for (size_t g = words; g < filled; g++)
+        out[place(g)] = 0;
+      if (i < m && words < filled) {
         A last[group] = {};
         vec::copy_memory(last, row + words * group, (k - words * group) * sizeof *row);
-        pack_row(out + words, last, 1);
+        pack_row(out, last, words, 1);
       }
     }
-    // The padding rows of the last panel are multiplied too, but their results are not stored.
-    for (size_t i = m; i < round_up(m, Rows); i++)
-      memset(packed + i * Block, 0, filled * sizeof *packed);
   }
 
   static void pack_b(void *to, const B *b, size_t ldb, size_t k, size_t n)
@@ -159,13 +165,16 @@ template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step> 
   }
 
 private:
-  static void pack_row(uint32_t *__restrict to, const A *from, size_t words)
+  // Where a word of a row of A lies behind the first.
+  static constexpr size_t place(size_t g) { return g / Step * Step * High + g % Step; }
+
+  static void pack_row(uint32_t *__restrict to, const A *from, size_t first, size_t words)
   {
     if constexpr (group == 1)
-      Format::words(to, from, words);
+      Format::words(to + first, from, words);
     else
       for (size_t g = 0; g < words; g++)
-        to[g] = Format::word(from + g * group);
+        to[place(first + g)] = Format::word(from + g * group);
   }
 
   static void pack_words(uint32_t *__restrict to, const B *const *from, size_t n)

@@ -44,11 +44,11 @@ struct Dot {
 
 #elif VECTOR_BYTES == 32 && defined(CPU_CAPABILITY_SVE256)
 
-  // USDOT: four products of bytes per lane.
+  // USMMLA: eight products of bytes per lane.
   using Format = U8S8Bytes;
   static Words dot(Words sum, Words a, Words b)
   {
-    return Words::of((Words::Raw)(Sums)svusdot_s32((Sums)sum.v, (Unsigned)a.v, (Signed)b.v));
+    return Words::of((Words::Raw)(Sums)svusmmla_s32((Sums)sum.v, (Unsigned)a.v, (Signed)b.v));
   }
 
   typedef svint32_t Sums __attribute__((arm_sve_vector_bits(256)));
@@ -61,18 +61,18 @@ struct Dot {
   using Format = U8S8Bytes;
   static Words dot(Words sum, Words a, Words b)
   {
-    return Words::of((Words::Raw)vusdotq_s32((int32x4_t)sum.v, (uint8x16_t)a.v, (int8x16_t)b.v));
+    return Words::of((Words::Raw)vusmmlaq_s32((int32x4_t)sum.v, (uint8x16_t)a.v, (int8x16_t)b.v));
   }
 
 #elif VECTOR_BYTES == 16 && defined(CPU_CAPABILITY_DOTPROD)
 
-  // SDOT takes signed bytes: a is (a - 128) + 128. The second product is the same for all rows.
-  using Format = U8S8Bytes;
+  // SDOT: four products of signed bytes per lane. a is (a - 128) + 128; the second product is the same for all rows.
+  using Format = S8S8Bytes;
   static Words dot(Words sum, Words a, Words b)
   {
-    const int8x16_t bytes = (int8x16_t)b.v, left = (int8x16_t)veorq_u8((uint8x16_t)a.v, vdupq_n_u8(128));
+    const int8x16_t bytes = (int8x16_t)b.v;
     const int32x4_t more = vdotq_s32(vdupq_n_s32(0), vdupq_n_s8(-128), bytes);
-    return Words::of((Words::Raw)vsubq_s32(vdotq_s32((int32x4_t)sum.v, left, bytes), more));
+    return Words::of((Words::Raw)vsubq_s32(vdotq_s32((int32x4_t)sum.v, (int8x16_t)a.v, bytes), more));
   }
 
 #else
@@ -85,6 +85,8 @@ struct Dot {
 
 #if defined(CPU_CAPABILITY_AMX)
 using Kind = TileKind<U8S8Bytes>;
+#elif VECTOR_BYTES > 0 && defined(__ARM_FEATURE_MATMUL_INT8)
+using Kind = VectorKind<Dot, 2>;
 #else
 using Kind = VectorKind<Dot>;
 #endif

@@ -1,25 +1,34 @@
-// Micro tiles of a matrix product in vector registers: a word of A, broadcast, times vectors of words of B.
+// Micro tiles of a matrix product in vector registers: words of A, the same for all lanes, times vectors of words of B.
 #ifndef ISAGEN_KERNELS_MATMUL_VECTORS_H
 #define ISAGEN_KERNELS_MATMUL_VECTORS_H
 
 #include "matmul_formats.h"
 #include "vec/base.h"
 #include "vec/memory.h"
+#include "vec/shuffle.h"
 
 namespace {
 
 using Words = vec::Vectorized<uint32_t>;
 constexpr size_t lanes = static_cast<size_t>(Words::size());
 
-// The size of a micro tile, by the number of registers: 32 with AVX-512, else 16. Some hold vectors of B and the
-// broadcast word of A.
+// The size of a micro tile, by the number of registers: 32 with AVX-512 and on arm64, else 16. Some hold vectors of B and
+// the words of A.
+#if defined(__aarch64__)
+constexpr size_t vector_rows = 10;
+#else
 constexpr size_t vector_rows = VECTOR_BYTES == 64 ? 14 : 6;
+#endif
 constexpr size_t vector_columns = 2;
 
-// The kind of a product (matmul_blocked.h) with vectors. Dot has a Format, and
-// dot(Vectorized<Format::Sum> sum, Words a, Words b), which adds the dot product of the words to every lane of sum.
-template <class Dot>
-class VectorKind : public Packed<typename Dot::Format, vector_rows, vector_columns * lanes, 256, 1> {
+// The kind of a product (matmul_blocked.h) with vectors. Dot has a Format, and dot(Vectorized<Format::Sum> sum, Words a,
+// Words b), which adds products to sum. In each 16 bytes,
+//
+//   if High is 1   a has a word of a row in every lane, and sum a lane for each word of b
+//   if High is 2   a has two words of a row and two of the next, b two words of a column and two of the next, and sum the
+//                  product of these matrices, row by row
+template <class Dot, size_t High = 1>
+class VectorKind : public Packed<typename Dot::Format, vector_rows, vector_columns * lanes, 256, High, High> {
 public:
   using C = typename Dot::Format::C;
   static constexpr size_t rows = vector_rows, columns = vector_columns * lanes, block = 256;
@@ -36,7 +45,27 @@ public:
   }
 
 private:
-  using Sum = vec::Vectorized<typename Dot::Format::Sum>;
+  using SumOf = typename Dot::Format::Sum;
+  using Sum = vec::Vectorized<SumOf>;
+
+  static VEC_INLINE Words left_words(const uint32_t *a)
+  {
+    if constexpr (High == 1)
+      return Words(*a);
+#if VECTOR_BYTES == 32 && defined(__ARM_FEATURE_SVE_BITS)
+    return Words::of((Words::Raw)svld1rq_u32(svptrue_b32(), a));
+#else
+    return Words::loadu(a);
+#endif
+  }
+
+  // Lanes of T of two vectors take turns.
+  template <class T, class Vec> static VEC_INLINE void take_turns(Vec &a, Vec &b)
+  {
+    using Lane = typename Vec::value_type;
+    const vec::Pair<T> both = interleave2(vec::as<T>(a), vec::as<T>(b));
+    a = vec::as<Lane>(both.first), b = vec::as<Lane>(both.second);
+  }
 
   template <size_t Rows>
   static void tile_of(C *c, size_t ldc, size_t m, size_t n, const void *packed_a, const void *packed_b, size_t words,
@@ -61,25 +90,40 @@ private:
     UNROLL for (size_t r = 0; r < Rows; r++)
       UNROLL for (size_t v = 0; v < vector_columns; v++)
         sum[r][v] = Sum::loadu(from + r * ld_from + v * lanes);
+    if constexpr (High == 2)
+      UNROLL for (size_t r = 0; r < Rows; r += 2)
+        UNROLL for (size_t v = 0; v < vector_columns; v++)
+          take_turns<uint64_t>(sum[r][v], sum[r + 1][v]);
     // The first words prefetch the lines of C, a row each, so that the stores after the loop do not wait for them; the
     // others prefetch the last row again, because with a branch GCC 12 would spill sums. With shorter vectors a tile
     // takes long enough without.
     const char *row = reinterpret_cast<const char *>(sums);
-    for (size_t g = 0; g < words; g++, a++, b += columns) {
+    for (size_t g = 0; g < words; g += High, a += High * High, b += High * columns) {
       if constexpr (VECTOR_BYTES == 64) {
         UNROLL for (size_t v = 0; v < vector_columns; v++)
           vec::prefetch(row + v * 64);
         row += (ld * sizeof *sums) & (size_t(0) - static_cast<size_t>(g + 1 < Rows));
       }
-      Words right[vector_columns];
-      UNROLL for (size_t v = 0; v < vector_columns; v++)
-        right[v] = Words::loadu(b + v * lanes);
-      UNROLL for (size_t r = 0; r < Rows; r++) {
-        const Words left(a[r * block]);
+      Words right[High][vector_columns];
+      UNROLL for (size_t w = 0; w < High; w++)
         UNROLL for (size_t v = 0; v < vector_columns; v++)
-          sum[r][v] = Dot::dot(sum[r][v], left, right[v]);
+          right[w][v] = Words::loadu(b + w * columns + v * lanes);
+      if constexpr (High == 2)
+        UNROLL for (size_t v = 0; v < vector_columns; v++)
+          take_turns<uint32_t>(right[0][v], right[1][v]);
+      UNROLL for (size_t r = 0; r < Rows; r += High) {
+        const Words left = left_words(a + r * block);
+        UNROLL for (size_t w = 0; w < High; w++)
+          UNROLL for (size_t v = 0; v < vector_columns; v++)
+            sum[r + w][v] = Dot::dot(sum[r + w][v], left, right[w][v]);
       }
     }
+    if constexpr (High == 2)
+      UNROLL for (size_t r = 0; r < Rows; r += 2)
+        UNROLL for (size_t v = 0; v < vector_columns; v++) {
+          const vec::Pair<uint64_t> both = deinterleave2(vec::as<uint64_t>(sum[r][v]), vec::as<uint64_t>(sum[r + 1][v]));
+          sum[r][v] = vec::as<SumOf>(both.first), sum[r + 1][v] = vec::as<SumOf>(both.second);
+        }
     UNROLL for (size_t r = 0; r < Rows; r++)
       UNROLL for (size_t v = 0; v < vector_columns; v++)
         sum[r][v].store(sums + r * ld + v * lanes);

@@ -295,14 +295,15 @@ def test_other_cpus(tmp_path, compiler, arguments, emulator):
     products_agree(tmp_path, [compiler, *arguments], emulator)
 
 
-# The instructions that products have at the levels of arm64, of bytes and of bfloat16.
+# The instructions that products have at the levels of arm64, of bytes, bfloat16 and halves.
 ARM64_DOTS = {
     "DOTPROD": ["sdot"],
     "FP16": ["sdot"],
-    "I8MM": ["usdot"],
-    "BF16": ["usdot", "bfdot"],
-    "SVE256": ["usdot", "bfdot"],
-    "SVE2": ["usdot", "bfdot"],
+    "FP16FML": ["sdot", "fmlal"],
+    "I8MM": ["usmmla", "fmlal"],
+    "BF16": ["usmmla", "bfmmla", "fmlal"],
+    "SVE256": ["usmmla", "bfmmla"],
+    "SVE2": ["usmmla", "bfmmla", "fmlal"],
 }
 
 
@@ -319,7 +320,7 @@ def test_levels_of_arm64(tmp_path, compiler, level):
         ["aarch64-linux-gnu-objdump", "-d", str(tmp_path / "products")], capture_output=True, text=True, check=True
     ).stdout
     for instruction in ARM64_DOTS[level]:
-        assert re.search(rf"\t{instruction}\t{'z' if level == 'SVE256' else 'v'}\d", code)
+        assert re.search(rf"\t{instruction}\t{'z' if level == 'SVE256' else 'v'}\d", code), instruction
 
 
 def products_agree(tmp_path, compilation, emulator):
