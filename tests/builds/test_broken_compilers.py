@@ -33,6 +33,7 @@ class Broken:
 
 X86 = ["gcc-11", "gcc-12", "clang-14", "clang-16"]
 X86 += filter(shutil.which, ["gcc-13", "gcc-14", "gcc-15", "gcc-16", "clang-19", "clang-22"])
+CLANGS = [one for one in X86 if one.startswith("clang")]
 AVX512 = ("avx512_bw", "avx512_vl", "avx512_dq")
 BROKEN = {
     "masked dot product of BF16": Broken(
@@ -119,6 +120,43 @@ int main(void)
         ("s390x-linux-gnu-gcc", "clang-16 --target=s390x-linux-gnu"),
         ("s390x-linux-gnu-gcc",),
         run=("qemu-s390x", "-cpu", "max"),
+    ),
+    "FMLAL of a lane": Broken(
+        "issues/64104",
+        "-O2 -march=armv8.2-a+fp16fml -static",
+        """
+#include <arm_neon.h>
+__attribute__((noinline)) static void run(float32x4_t *sums, const float16x8_t *a, const uint32_t *words, int n)
+{
+  float32x4_t sum[20];
+  for (int i = 0; i < 20; i++)
+    sum[i] = sums[i];
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < 10; i++) {
+      const float16x8_t word = vreinterpretq_f16_u32(vdupq_n_u32(words[n * i + k]));
+      sum[2 * i] = vfmlalq_laneq_low_f16(sum[2 * i], a[2 * k], word, 1);
+      sum[2 * i + 1] = vfmlalq_laneq_low_f16(sum[2 * i + 1], a[2 * k + 1], word, 1);
+    }
+  for (int i = 0; i < 20; i++)
+    sums[i] = sum[i];
+}
+int main(void)
+{
+  float32x4_t sums[20];
+  float16x8_t a[8];
+  uint32_t words[40];
+  for (int i = 0; i < 40; i++)
+    sums[i % 20] = vdupq_n_f32(0), a[i % 8] = vdupq_n_f16(1), words[i] = 0x3c000000;
+  run(sums, a, words, 4);
+  for (int i = 0; i < 20; i++)
+    if (vgetq_lane_f32(sums[i], 0) != 4)
+      return 1;
+  return 0;
+}
+""",
+        ("aarch64-linux-gnu-gcc", *(f"{clang} --target=aarch64-linux-gnu" for clang in CLANGS)),
+        ("clang-14 --target=aarch64-linux-gnu", "clang-16 --target=aarch64-linux-gnu"),
+        run=("qemu-aarch64",),
     ),
 }
 
