@@ -17,7 +17,8 @@ struct Dot {
 #if VECTOR_BYTES == 16 && defined(CPU_CAPABILITY_FP16FML)
 
   // FMLAL: a product of halves per lane, exact, added to a float: first of the columns' first halves, then of the others.
-  // Assembly, because of a register above 15 Clang 14 to 16 write the lower four bits alone (x is one of the first 16).
+  // Assembly, because with the intrinsics Clang 16 takes the lane from a wrong register (LLVM issue 64104). x is one of the
+  // first 16 registers, which alone have lanes.
   using Format = Fp16Pairs;
   static vec::Vectorized<float> dot(vec::Vectorized<float> sum, Words a, Words b)
   {

@@ -25,8 +25,8 @@ typedef void (*matmul_u8s8_fn)(int32_t *c, const uint8_t *a, const int8_t *b, co
                                void *workspace);
 ISA_DECLARE_DISPATCH(matmul_u8s8_fn, matmul_u8s8_stub)
 
-// bfloat16 bits, summed in float. Denormal elements and sums count as zero from AVX512_BF16 on; below, if MXCSR.DAZ and
-// FTZ are set.
+// bfloat16 bits, summed in float. Denormal elements and sums count as zero from AVX512_BF16 on, and on arm64 from BF16 on;
+// below, if MXCSR.DAZ and FTZ, or FPCR.FZ, are set.
 typedef void (*matmul_bf16_fn)(float *c, const uint16_t *a, const uint16_t *b, const struct matmul_shape *shape,
                                void *workspace);
 ISA_DECLARE_DISPATCH(matmul_bf16_fn, matmul_bf16_stub)

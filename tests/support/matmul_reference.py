@@ -30,13 +30,15 @@ def exact_u8s8(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def check_floats(got: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
     """Check a product that was summed in float32; a and b are float64.
 
-    VDPBF16PS and TDPBF16PS take denormals, which are less than 2^-126, for zeros: those of a cost 2^-126 times the b
-    that they meet, those of b likewise, and each of at most 2 k sums may be a denormal itself.
+    VDPBF16PS, TDPBF16PS and BFMMLA take denormals, which are less than 2^-126, for zeros: those of a cost 2^-126 times
+    the b that they meet, those of b likewise, and each of at most 2 k sums may be a denormal itself. BFMMLA rounds to
+    odd, with errors up to 2^-23: the sum of two products, then this sum and the sum before. A product takes part in at
+    most (k + 1) / 2 roundings. gamma(k / 2, 2^-23) is gamma(k, 2^-24), and an odd k counts as k + 1.
     """
     k = a.shape[1]
     largest = [float(np.abs(x).max(initial=0)) for x in (a, b)]
     flushed = 2.0**-126 * (k * sum(largest) + 2 * k)
-    assert_near(got, a, b, gamma(k, 2.0**-24), flushed)
+    assert_near(got, a, b, gamma(k + k % 2, 2.0**-24), flushed)
 
 
 def check_halves(got: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
