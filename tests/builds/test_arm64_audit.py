@@ -1,6 +1,7 @@
 """The audit of arm64 files without isagen's record: what runs at load, and what guards it."""
 
 import json
+import re
 import struct
 import subprocess
 
@@ -65,6 +66,22 @@ def test_a_callback_of_a_function_that_is_called_through_the_got(findings):
     source = PLANTED.format("static") + f"#include <stdlib.h>\n{CONSTRUCTOR} {{ atexit(planted); }}"
     (finding,) = findings(source, "-fno-plt", "-Wl,--no-relax")
     assert (finding.kind, finding.symbol) == ("load", "planted")
+
+
+def test_an_adr_that_a_linker_wrote_for_adrp(tmp_path):
+    """Near the end of a page, Cortex-A53 may compute a wrong address for ADRP. `planted` is where the page begins."""
+    need("aarch64-linux-gnu-gcc")
+    (tmp_path / "x.s").write_text(
+        ".text\n.balign 4096\n.type planted, %function\nplanted: .inst 0x04e0e3e0\nret\n.size planted, . - planted\n"
+        ".balign 8\ndata: .quad 1\n.skip 0xff8 - (. - planted)\n.type first, %function\n"
+        "first: adrp x0, data\nldr x1, [sp]\nldr x2, [x0, :lo12:data]\nret\n.size first, . - first\n"
+        '.section .init_array, "aw"\n.xword first\n'
+    )
+    link(tmp_path, "aarch64-linux-gnu-gcc", "-shared", "-nostdlib", "-Wl,--fix-cortex-a53-843419=adr", "x.s")
+    command = ["aarch64-linux-gnu-objdump", "-d", "x"]
+    code = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert re.search(r"ff8:\s+\w+\s+adr\s", code)
+    assert audited(tmp_path / "x") == []
 
 
 @pytest.mark.parametrize("where", ["", '__attribute__((visibility("hidden")))'])

@@ -82,7 +82,7 @@ class Arm64Decoder(RowDecoder):
         if formed is not None:
             addresses.forget(written(word))
             addresses.formed[word & 31] = formed
-            return NOTHING if word & 0x9F000000 == 0x90000000 else (Kind.ADDRESS, formed)
+            return NOTHING if _is_page(word, at, formed) else (Kind.ADDRESS, formed)
         return _of_memory(word, at, addresses, linked)
 
     def copied(self, word: int) -> tuple[int, int] | None:
@@ -106,6 +106,16 @@ def _formed(word: int, at: int, addresses: Addresses) -> int | None:
     if word & 0xFF800000 == 0x91000000 and (base := addresses.formed.get(word >> 5 & 31)) is not None:
         return base + ((word >> 10 & 0xFFF) << (12 if word >> 22 & 1 else 0)) & MASK
     return None
+
+
+def _is_page(word: int, at: int, formed: int) -> bool:
+    """Return whether an instruction forms the address of a page for the next one: ADRP, or ADR in its place.
+
+    Linkers do so in the last two words of a page, where Cortex-A53 may compute another address (erratum 843419).
+    """
+    if word & 0x9F000000 == 0x10000000:
+        return formed % PAGE == 0 and at % PAGE >= PAGE - 8
+    return word & 0x9F000000 == 0x90000000
 
 
 def _of_memory(word: int, at: int, addresses: Addresses, linked: bool) -> Found:
