@@ -12,17 +12,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects, linked_objects
-from ..audit.findings import WARNINGS, Result
+from ..audit.findings import Result
 from ..audit.recorded import audit_linked
 from ..audit.records import records_of
 from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
 from ..binary.protocol import CODE_KINDS, Binary
-from ..model.errors import BuildError, IsagenError, reported
+from ..model.errors import BuildError, IsagenError
 from ..model.names import DISPATCH_SOURCE, copy_of_object, is_sealed_name, sealed_name
 from ..model.plan import Plan
 from ..model.plan_file import outputs_folder, read_plan
-from .linker_process import Linking, discard
+from .linker_process import Linking
 from .tables import check_stubs
+from .verdict import status_of
 
 # Options that strip the symbols, which the audit needs to separate functions. GNU ld accepts a long one with one dash
 # or two, and abbreviated.
@@ -49,21 +50,14 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
         return status if status > 0 else 128 - status
     if linking.output is None or not is_binary(linking.output):
         return 0
-    _check_name(linking.output, build.cpu_family)
-    return _audit_status(build.plan, folder, linking, objects, mode)
+    output = linking.output
 
+    def audit() -> Result | None:
+        with _with_symbols(linking, output) as linked:
+            return _audit(build.plan, folder, linked, linking, objects)
 
-def _audit_status(plan: Plan, folder: Path, linking: Linking, objects: BuildObjects, mode: str) -> int:
-    """Audit the output and print the findings; return the exit status. Remove the output if it is at fault."""
-    try:
-        with _with_symbols(linking, str(linking.output)) as linked:
-            result = _audit(plan, folder, linked, linking, objects)
-    except (IsagenError, OSError) as problem:
-        if mode != "warn":
-            raise
-        print(f"isagen audit: warning: {reported(problem)}", file=sys.stderr)
-        return 0
-    return _report(mode, str(linking.output), result) if result is not None and result.findings else 0
+    _check_name(output, build.cpu_family)
+    return status_of(mode, output, audit)
 
 
 @contextmanager
@@ -99,19 +93,6 @@ def _without_stripping(words: Sequence[str]) -> list[str]:
             kept.append(word)
         is_value = strips and WITH_VALUE.startswith(name) and not equals
     return kept
-
-
-def _report(mode: str, output: str, result: Result) -> int:
-    """Print the findings in the linked file `output`, and return the exit status. Remove the file if it is at fault."""
-    from ..audit.report import text_of  # most links have no finding
-
-    is_fault = mode == "error" and any(finding.kind not in WARNINGS for finding in result.findings)
-    print(f"isagen audit: {'error' if is_fault else 'warning'}: {text_of(result)}", end="", file=sys.stderr)
-    if not is_fault:
-        return 0
-    print("  to build nevertheless: -Disa_audit=warn", file=sys.stderr)
-    discard(output)
-    return 1
 
 
 def _explain(objects: BuildObjects, sealed: bool) -> None:

@@ -89,4 +89,12 @@ def _link(words: Sequence[str]) -> int:
         raise
 
 
-STEPS = {"emit": _emit, "seal": _seal, "configured": _configured, "link": _link}
+def _audit(words: Sequence[str]) -> int:
+    """``audit MODE STAMP FILE...``: audit the linked files of a target."""
+    from .linked import audit_targets
+
+    _, mode, stamp, *files = words
+    return audit_targets(mode, stamp, files)
+
+
+STEPS = {"emit": _emit, "seal": _seal, "configured": _configured, "link": _link, "audit": _audit}

@@ -200,7 +200,9 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_audit(request.compilers, request.audit, table.features.processor, limit),
+        link_audit=find_audit(
+            request.compilers, request.audit, table.features.processor, limit, request.audits_targets
+        ),
         record=_record(request, config, table, plan, sealing),
         limit=limit,
     )

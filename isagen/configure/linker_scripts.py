@@ -3,7 +3,8 @@
 The audit runs after each link, but Meson has no step there. GCC and Clang look for their linker first in the folder
 that `-B` names; mold's manual recommends `-B` too. Other arguments may override it, such as the one that Meson adds for
 CXX_LD. The fragment therefore links a test program with the argument `PROOF`. No linker accepts that, so the link
-succeeds only if the compiler calls a script.
+succeeds only if the compiler calls a script. Where none is called, isagen/audit/meson.build can audit targets by a step
+of ninja.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from ..binary.formats import format_under
 from ..model.files import write_if_changed
 from ..model.names import TOOL_FOLDER, TOOL_MAIN
-from ..model.plan import UNREAD_LINKS, Limit, LinkAudit
+from ..model.plan import BY_TARGETS, UNREAD_LINKS, Limit, LinkAudit
 from ..model.plan_file import linkers_folder
 from ..probe.compiler import Compiler
 from ..processors.processor import Processor
@@ -40,48 +41,52 @@ BY_SCRIPT = "by a script in the linker's place"
 RUNTIMES = {"gcc": "gfortran"}
 
 
-def find_audit(compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit) -> LinkAudit:
+def find_audit(
+    compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit, audits_targets: bool
+) -> LinkAudit:
     """Return how links are audited, or the reason why not.
 
     `mode` is the option isa_audit, or "unreached" if the test link failed. No audit is no error: users can still call
-    `isagen audit`, and the matrix contains the reason.
+    `isagen audit`, and the matrix contains the reason. `audits_targets` tells whether the fragment has a step for links
+    where no script takes the linker's place.
     """
     compiler = [one for one in compilers if one.language != "fortran" or len(compilers) == 1][-1]  # the one that links
     written = format_under(compiler.baseline_macros)
     if limit.opaque or written is None:
         return LinkAudit(mode, UNREAD_LINKS)
-    if not written.links_by_script:
-        return LinkAudit(mode, f"isagen does not take the linker's place where objects are {written.shown}")
     if mode == "off":
         return LinkAudit(mode, "switched off by the Meson option isa_audit")
-    undecoded = LinkAudit(mode, f"only code for {decoded()} is decoded")
-    if processor.decodable is None:
-        return undecoded
-    if mode == "unreached":
-        return LinkAudit(
-            mode,
+    decodable = processor.decodable
+    if decodable is None or not decodable.is_made_under(compiler.baseline_macros):
+        return LinkAudit(mode, f"only code for {decoded()} is decoded")
+    if not decodable.installed:
+        return LinkAudit(mode, f"{decodable.distribution} is not installed")
+    linkers: dict[str, str] = {}
+    reason = ""
+    if not written.links_by_script:
+        reason = f"isagen does not take the linker's place where objects are {written.shown}"
+    elif mode == "unreached":
+        reason = (
             f"{compiler.name}, as this build calls it, does not take its linker from where -B says: perhaps because of "
-            "another -B or --ld-path, or a ':' in the build folder's path",
+            "another -B or --ld-path, or a ':' in the build folder's path"
         )
-    if not processor.decodable.is_made_under(compiler.baseline_macros):
-        return undecoded
-    if not processor.decodable.installed:
-        return LinkAudit(mode, f"{processor.decodable.distribution} is not installed")
-    linkers = _linkers_of(compiler)
-    return LinkAudit(mode, BY_SCRIPT, linkers) if linkers else LinkAudit(mode, f"{compiler.name} has no linker")
+    elif not (linkers := _linkers_of(compiler)):
+        reason = f"{compiler.name} has no linker"
+    return LinkAudit(mode, BY_TARGETS if reason and audits_targets else reason or BY_SCRIPT, linkers)
 
 
 def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, plan_file: str) -> dict[str, list[str]]:
     """Return the part of the answer about the audit.
 
     `link_args` enable the audit, and link the Fortran run-time library. `link_proof` is the argument of the test link,
-    which Meson tries in each of `proof_languages`.
+    which Meson tries in each of `proof_languages`. `audits_targets` is not empty if isagen/audit has links to audit.
     """
     folder = output / linkers_folder(plan_file, audit.mode)
     return {
         "link_args": [*([f"-B{folder}"] if audit.active else []), *_libraries(compilers)],
         "link_proof": [f"-Wl,{PROOF}"],
         "proof_languages": [one.language for one in compilers if one.language != "fortran"] if audit.active else [],
+        "audits_targets": ["yes"] if audit.of_targets else [],
     }
 
 

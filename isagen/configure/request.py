@@ -14,7 +14,7 @@ from ..probe.compiler import CLANG_CL, Compiler
 from .keyval import SEPARATOR
 
 # The version of the arguments and of the answer to them; raise it when either changes.
-FRAGMENT_FORMAT = 10
+FRAGMENT_FORMAT = 11
 
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile")
 # The names of arguments. Those of a set follow its --of, and those of a compiler its --language.
@@ -28,7 +28,7 @@ OF_COMPILER = ("id", "version", "syntax", "linker", "std", "command", "args")
 
 # The order of a build's compilers. The last one links; the Fortran compiler links only if there is no other.
 LANGUAGES = ("fortran", "c", "cpp")
-EXTRAS, MODULE = "extras/meson.build", "module/meson.build"
+EXTRAS, MODULE, AUDIT = "extras/meson.build", "module/meson.build", "audit/meson.build"
 # The keys of a set, each with the additional fragment files that it needs.
 SET_KEYS = {
     **dict.fromkeys(("kernels", "dependencies", "include_directories", "gnu_symbol_visibility"), ()),
@@ -77,6 +77,11 @@ class Request:
     def full_name(self) -> str:
         """The project's name, and the set's if it has one; unique in a program."""
         return f"{self.name}.{self.kernel_set}" if self.kernel_set else self.name
+
+    @property
+    def audits_targets(self) -> bool:
+        """Whether the fragment has the file that audits the targets in isa_links."""
+        return (self.config.parent / AUDIT).is_file()
 
     @property
     def fragment_folder(self) -> str:

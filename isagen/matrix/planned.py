@@ -31,7 +31,7 @@ def planned_matrix(build: Build) -> Matrix:
         baseline_origin=baseline_origin(build),
         sealed=build.sealing.active,
         seal_reason=build.sealing.reason,
-        audited=build.link_audit.active,
+        audited=build.link_audit.active or build.link_audit.of_targets,
         audit_reason=build.link_audit.how,
         levels=tuple(map(_level, plan.levels)),
         kernels=tuple(map(_kernel, plan.kernels)),

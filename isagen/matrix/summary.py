@@ -50,7 +50,7 @@ def _optimized(options: str) -> str:
 
 def _audited(build: Build) -> str:
     audit = build.link_audit
-    if not audit.active:
+    if not (audit.active or audit.of_targets):
         processor = find_processor(build.record.features)
         decodable = processor.decodable if processor is not None else None
         can_audit = decodable is not None and decodable.installed and audit.how != UNREAD_LINKS

@@ -15,6 +15,8 @@ from .record import Record
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 # The reason why no link is audited if the audit does not read the format of linked files.
 UNREAD_LINKS = "isagen does not read what this build links"
+# How links are audited where a step of ninja follows them.
+BY_TARGETS = "by isagen/audit, only targets in isa_links"
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,11 @@ class LinkAudit:
     def active(self) -> bool:
         """Whether every link of the kernels is audited."""
         return bool(self.linkers)
+
+    @property
+    def of_targets(self) -> bool:
+        """Whether links of the targets in isa_links are audited, and no others."""
+        return self.how == BY_TARGETS
 
 
 @dataclass(frozen=True)

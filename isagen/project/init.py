@@ -20,13 +20,14 @@ from ..matrix.where import installed_from
 from ..model.errors import ProjectError
 from ..model.files import write_atomically, write_if_changed
 from ..rendering import render
-from .meson_files import EXTRAS, MODULE, NAME, Sources, without_comments
+from .meson_files import EXTRAS, LINKS, MODULE, NAME, Sources, without_comments
 
 # The files of the fragment, each with its template, and a pattern in meson.build files by which a project uses it.
 FRAGMENT_FILES = {
     "meson.build": ("meson.build.j2", ""),
     "extras/meson.build": ("extras.meson.build.j2", EXTRAS),
     "module/meson.build": ("module.meson.build.j2", MODULE),
+    "audit/meson.build": ("audit.meson.build.j2", LINKS),
 }
 # The last line of a fragment; versions before 0.3.0 wrote an empty line before it.
 CHECKSUM = re.compile(r"(?<![^\n])\n?# isagen-checksum: ([0-9a-f]{16})\n\Z")

@@ -16,6 +16,7 @@ KERNELS = r"\bisa_(?:kernels|sets)\s*\+?=(?!=)"
 SETS = r"\bisa_sets\s*\+?=(?!=)"
 MODULE = r"\bisa_module\s*=(?!=)|'module'\s*:"
 EXTRAS = rf"{MODULE}|\bisa_(?:generated|c_pch|cpp_pch)\s*\+?=(?!=)|'(?:generated|c_pch|cpp_pch)'\s*:"
+LINKS = r"\bisa_links\s*\+?=(?!=)"
 PROJECT = re.compile(r"^\s*project\s*\(", re.MULTILINE)
 SUBDIR = re.compile(r"\bsubdir\(\s*'([^']*)'")
 # A string, which may contain a '#', or a comment.
