@@ -10,9 +10,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from ..binary.formats import is_library_name
 from ..model.files import read_bytes, write_atomically
-from ..model.names import guard_name
-from ..model.plan import Cell, Plan
+from ..model.names import guard_name, sealed_name
+from ..model.plan import Build, Cell, Plan
 from ..model.plan_file import outputs_folder, read_plan
 
 NINJA_FILE = "build.ninja"
@@ -24,6 +25,12 @@ COMPILED_TWICE = (
     "isagen: warning: meson.build: {source} is in isa_kernels, and a target compiles it too\n"
     "  remove it from one of them, unless the target is a tool of the build (native: true)"
 )
+NOT_AUDITED = (
+    "isagen: warning: meson.build: {file} links kernels, and isagen/audit does not audit it\n"
+    "  add its target to isa_links, before subdir('isagen/audit')"
+)
+# The outputs of the steps that isagen/audit declares.
+AUDIT_STEP = re.compile(rb"\bisa_audit\d+\Z")
 COMMANDS = "compile_commands.json"
 # Only Meson's entries have this key; entries for editors lack it.
 OUTPUT = "output"
@@ -39,11 +46,39 @@ def is_used(dispatch_source: str, build_root: str) -> bool:
         content = read_bytes(os.path.join(build_root, NINJA_FILE))
     except OSError:
         return True
-    path = os.path.relpath(dispatch_source, build_root).replace(os.sep, "/")
-    quoted = os.fsencode(path.replace("$", "$$").replace(" ", "$ ").replace(":", "$:"))
-    rules = (line for line in content.splitlines() if line.startswith(b"build ") and quoted in line)
+    return any(_outputs(content, _quoted(dispatch_source, build_root)))
+
+
+def unaudited(build: Build, outputs: Path, build_root: str) -> list[str]:
+    """Return the files that are linked from sealed objects in `outputs` and that isagen/audit does not audit.
+
+    Return none where links are audited in another way, or not at all.
+    """
+    names = [sealed_name(cell.copy, cell.level) for _, cell in build.plan.copies()][:1]
+    path = os.path.join(build_root, NINJA_FILE)
+    if not (build.link_audit.of_targets and build.sealing.active and names and os.path.isfile(path)):
+        return []
+    content = read_bytes(path)
+    files = (file for file, *_ in _outputs(content, _quoted(os.path.join(outputs, names[0]), build_root)))
+    linked = [file for file in files if not is_library_name(os.fsdecode(file))]
+    audited = [file for file in linked if any(AUDIT_STEP.search(step) for step, *_ in _outputs(content, file))]
+    return [os.fsdecode(file) for file in linked if file not in audited]
+
+
+def _quoted(path: str, build_root: str) -> bytes:
+    """Return a path as ninja's file in `build_root` writes it."""
+    relative = os.path.relpath(path, build_root).replace(os.sep, "/")
+    return os.fsencode(relative.replace("$", "$$").replace(" ", "$ ").replace(":", "$:"))
+
+
+def _outputs(content: bytes, quoted: bytes) -> Iterator[list[bytes]]:
+    """Yield the outputs of each rule in ninja's file that has the `quoted` path as an input."""
     whole_word = re.compile(rb"(?<!\$) " + re.escape(quoted) + rb"(?: |\Z)")
-    return any(whole_word.search(line.partition(b":")[2]) for line in rules)
+    for line in content.splitlines():
+        if line.startswith(b"build ") and quoted in line:
+            outputs, _, inputs = line.removeprefix(b"build ").partition(b": ")
+            if whole_word.search(inputs):
+                yield re.split(rb"(?<!\$) ", outputs)
 
 
 def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) -> list[str]:

@@ -55,17 +55,21 @@ def _seal(words: Sequence[str]) -> int:
 def _configured(words: Sequence[str]) -> int:
     """``configured PLAN SOURCE [LEVEL WORD...]``: warn about the project's targets, and add entries for editors.
 
-    Meson calls this step after configuring. It warns if no target compiles the dispatch SOURCE, and if a target
-    compiles a kernel source. The entry of a kernel source is its command at LEVEL without the arguments WORD.
+    Meson calls this step after configuring. It warns if no target compiles the dispatch SOURCE, if a target compiles a
+    kernel source, and if isagen/audit does not audit one that links kernels. The entry of a kernel source is its
+    command at LEVEL without the arguments WORD.
     """
     from ..model.plan_file import read_plan
-    from .configured import COMPILED_TWICE, WARNING, add_entries, is_used
+    from .configured import COMPILED_TWICE, NOT_AUDITED, WARNING, add_entries, is_used, unaudited
 
     root = os.environ["MESON_BUILD_ROOT"]
-    if not is_used(os.path.join(outputs_folder(Path(words[1]).parent), words[2]), root):
-        kernel_set = read_plan(words[1]).plan.kernel_set
+    outputs, build = outputs_folder(Path(words[1]).parent), read_plan(words[1])
+    if not is_used(os.path.join(outputs, words[2]), root):
+        kernel_set = build.plan.kernel_set
         dependency = f"isa_kernels_deps['{kernel_set}']" if kernel_set else "isa_kernels_dep"
         print(WARNING.format(dependency=dependency), file=sys.stderr)
+    for file in unaudited(build, outputs, root):
+        print(NOT_AUDITED.format(file=file), file=sys.stderr)
     if len(words) > 3:
         for path in add_entries(root, words[1], words[3], words[4:]):
             source = os.path.relpath(os.path.join(root, path), os.environ["MESON_SOURCE_ROOT"])

@@ -1,0 +1,192 @@
+"""The second fragment, isagen/audit: ninja audits the targets in isa_links where no script takes the linker's place."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support.platforms import MACOS, STATIC, WINDOWS, surroundings
+from support.prepared import FEW
+from support.projects import Project, make_project, matrix, need
+
+ADD = 'asm volatile("vpaddd %ymm0, %ymm1, %ymm2");'
+PLANTED = f"namespace {{ __attribute__((used, noinline)) void planted() {{ {ADD} }} }}\n"
+# Clang for macOS on arm64: an instruction of the M2, beyond what every Mac has.
+PLANTED_ON_ARM64 = PLANTED.replace(ADD, 'asm volatile(".arch_extension i8mm\\nsmmla v0.4s, v1.16b, v2.16b");')
+ON_LINUX = {"LDFLAGS": "-B/usr/libexec/mold"}
+BY_TARGETS = "when linked, by isagen/audit, only targets in isa_links"
+FAULT = re.compile(
+    r"isagen audit: error: portable[.exe]*: .*\n"
+    r"  code outside the levels uses instructions beyond the baseline \(1\)\n(.*\n)+?"
+    r"  to build nevertheless: -Disa_audit=warn\n"
+)
+
+
+def listing(folder: Path, links: str = "[program]", more: str = "", package: str = "portable") -> Project:
+    """A package that audits `links`, with more lines in its meson.build before."""
+    project = make_project(folder, package)
+    project.edit("meson.build", "executable(", "program = executable(")
+    with (project.folder / "meson.build").open("a", encoding="utf-8") as stream:
+        stream.write(f"{more}\nisa_links = {links}\nsubdir('isagen/audit')\n")
+    assert "wrote    isagen/audit/meson.build" in project.isagen("init").stdout
+    return project
+
+
+def across(project: Project, platform, *options: str, check: bool = True) -> str:
+    """Configure a project for another platform; return what Meson says."""
+    platform.require()
+    project.environment |= surroundings(project.folder.parent)
+    static = STATIC if platform is WINDOWS["mingw"] else []
+    cross = str(platform.cross_file(project.folder.parent))
+    project.last = project.setup("--cross-file", cross, FEW, *static, *options, check=check)
+    return project.last
+
+
+def audits(steps: list[str]) -> int:
+    """The number of steps that audit."""
+    return sum("isagen/audit/isa_audit" in step for step in steps)
+
+
+def check_builds(project: Project, planted: str) -> None:
+    """A sound build passes, is not audited again, and fails with what is planted in ordinary code."""
+    assert re.search(rf"audited +: {BY_TARGETS}\n", project.last)
+    assert "isagen: warning" not in project.last
+    assert audits(project.steps()) == 1
+    assert project.steps() == []
+    data = matrix(project)
+    assert (data["audited"], f"when linked, {data['audit_reason']}") == (True, BY_TARGETS)
+    main = project.folder / "main.cpp"
+    text = main.read_text()
+    main.write_text(text + planted)
+    for _ in range(2):  # what failed is audited again
+        assert FAULT.search(project.ninja(check=False))
+    assert "audited: no, the last audit of portable" in project.isagen("matrix", "build").stdout
+    main.write_text(text)
+    assert audits(project.steps()) == 1
+    assert f"audited: yes, {BY_TARGETS}" in project.isagen("matrix", "build").stdout
+
+
+@pytest.mark.parametrize("compiler", [pytest.param("mingw", marks=pytest.mark.smoke), "zig"])
+def test_windows(tmp_path, compiler):
+    project = listing(tmp_path)
+    across(project, WINDOWS[compiler])
+    check_builds(project, PLANTED)
+
+
+@pytest.mark.parametrize("family", MACOS)
+def test_macos(tmp_path, family):
+    need("clang-16")
+    project = listing(tmp_path)
+    across(project, MACOS[family])
+    check_builds(project, PLANTED if family == "x86_64" else PLANTED_ON_ARM64)
+
+
+def test_linux_with_a_linker_out_of_reach(tmp_path):
+    need("mold")
+    project = listing(tmp_path)
+    project.last = project.setup(FEW, **ON_LINUX)
+    check_builds(project, PLANTED)
+
+
+def test_where_a_script_audits_links_nothing_is_audited_twice(tmp_path):
+    project = listing(tmp_path)
+    assert re.search(r"audited +: when linked, by a script in the linker's place\n", project.setup(FEW))
+    assert audits(project.steps()) == 0
+
+
+def test_what_isa_audit_says(tmp_path):
+    """`warn` reports; `off`, and a decoder that is missing, declare no step."""
+    project = listing(tmp_path)
+    with (project.folder / "main.cpp").open("a", encoding="utf-8") as stream:
+        stream.write(PLANTED)
+    said = across(project, WINDOWS["mingw"], "-Disa_audit=warn")
+    assert f"{BY_TARGETS}, with warnings only\n" in said
+    said = project.ninja()
+    assert re.search(r"isagen audit: warning: portable.exe: .*\n  code outside the levels uses", said)
+    assert "to build nevertheless" not in said
+    said = project.setup("--reconfigure", "-Disa_audit=off")
+    assert re.search(
+        r"audited +: not when linked: switched off by the Meson option isa_audit; run `isagen audit`", said
+    )
+    assert audits(project.steps()) == 0
+    (tmp_path / "hidden/iced_x86").mkdir(parents=True)
+    (tmp_path / "hidden/iced_x86/__init__.py").write_text("raise ImportError\n")
+    project.environment["PYTHONPATH"] = str(tmp_path / "hidden")
+    said = project.setup("--reconfigure", "-Disa_audit=error")
+    assert re.search(r"audited +: not when linked: iced-x86 is not installed$", said, re.MULTILINE)
+    assert audits(project.steps()) == 0
+
+
+KINDS = """
+both = both_libraries('both', 'early.cpp', dependencies: isa_kernels_dep)
+versioned = shared_library('versioned', 'early.cpp', dependencies: isa_kernels_dep, version: '1.2')
+plugin = shared_module('plugin', 'early.cpp', dependencies: isa_kernels_dep)
+copied = custom_target('copied', input: plugin, output: ['copied.so', 'copied.txt'],
+  command: [find_program('python3'), '-c', 'import sys, shutil; [shutil.copy(sys.argv[1], to) for to in sys.argv[2:]]',
+    '@INPUT@', '@OUTPUT@'])
+"""
+
+
+def test_every_kind_of_target(tmp_path):
+    """Libraries of both kinds, one with a version in its name, a module, and an output of a custom target."""
+    need("mold")
+    project = listing(tmp_path, "[program, both, versioned, [plugin, copied[0]]]", KINDS)
+    assert "isagen: warning" not in project.setup(FEW, **ON_LINUX)
+    project.ninja()
+    for name in ("portable", "libboth.so", "libversioned.so.1.2", "libplugin.so"):
+        project.path(name).touch()
+        assert 1 <= audits(project.steps()) <= 2
+
+
+def test_a_target_that_is_left_out_is_named(tmp_path):
+    project = listing(tmp_path, "[]")
+    warning = (
+        "isagen: warning: meson.build: portable.exe links kernels, and isagen/audit does not audit it\n"
+        "  add its target to isa_links, before subdir('isagen/audit')\n"
+    )
+    assert warning in across(project, WINDOWS["mingw"])
+    project.edit("meson.build", "isa_links = []\nsubdir('isagen/audit')\n", "")
+    assert warning in project.setup("--reconfigure")
+
+
+def test_what_links_no_kernels_is_refused(tmp_path):
+    more = "own = static_library('own', 'own.c')\nother = executable('other', 'own.c')"
+    project = listing(tmp_path, "[own, other, program]", more)
+    (project.folder / "own.c").write_text("int main(void) { return 0; }\n")
+    across(project, WINDOWS["mingw"])
+    said = project.ninja(check=False)
+    remedy = "isa_links takes executables, shared libraries and extension modules that link isa_kernels_dep"
+    for problem in (
+        "libown.a: is in isa_links, and is no linked file",
+        "other.exe: is in isa_links, and contains no record of isagen",
+    ):
+        assert f"isagen: error: {problem}\n  {remedy}\n" in said
+
+
+def test_the_fragment_is_entered_too_early(tmp_path):
+    project = listing(tmp_path)
+    project.edit("meson.build", "isa_links = [program]\n", "")
+    assert "ERROR: isagen: isa_links is not set: write isa_links = [target, ...] and then" in project.setup(check=False)
+
+
+def test_a_link_without_symbols(tmp_path):
+    """PE files tell levels by sections, so they are audited; in Mach-O files the levels would be lost."""
+    project = listing(tmp_path)
+    with (project.folder / "main.cpp").open("a", encoding="utf-8") as stream:
+        stream.write(PLANTED)
+    across(project, WINDOWS["mingw"], "-Dcpp_link_args=-static -s")
+    assert re.search(r"portable.exe: .*\n  code outside the levels .*\n    function at 0x", project.ninja(check=False))
+    project.build = "macos"
+    across(project, MACOS["x86_64"], "-Dcpp_link_args=-Wl,-s")
+    assert "portable: the link left out the symbols that its audit needs" in project.ninja(check=False)
+
+
+def test_whole_modules(tmp_path):
+    """The fragment itself declares their targets."""
+    need("mold")
+    project = make_project(tmp_path, "raw_modules")
+    with (project.folder / "meson.build").open("a", encoding="utf-8") as stream:
+        stream.write("isa_links = []\nsubdir('isagen/audit')\n")
+    project.isagen("init")
+    assert "isagen: warning" not in project.setup(FEW, **ON_LINUX)
+    assert audits(project.steps()) == 8
