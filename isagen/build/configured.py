@@ -62,7 +62,7 @@ def unaudited(build: Build, outputs: Path, build_root: str) -> list[str]:
     files = (file for file, *_ in _outputs(content, _quoted(os.path.join(outputs, names[0]), build_root)))
     linked = [file for file in files if not is_library_name(os.fsdecode(file))]
     audited = [file for file in linked if any(AUDIT_STEP.search(step) for step, *_ in _outputs(content, file))]
-    return [os.fsdecode(file) for file in linked if file not in audited]
+    return [os.fsdecode(re.sub(rb"\$(.)", rb"\1", file)) for file in linked if file not in audited]
 
 
 def _quoted(path: str, build_root: str) -> bytes:

@@ -14,7 +14,13 @@ from .parser import Commands
 
 def add_init(commands: Commands) -> None:
     """Add the parser of `isagen init`."""
-    parser = commands.add_parser("init", help="set a project up, or update what isagen wrote into it")
+    parser = commands.add_parser(
+        "init",
+        help="set a project up, or update what isagen wrote into it",
+        epilog="Some files are written only where meson.build sets what needs them: extras/ and module/ for kernels that "
+        "are generated, have a precompiled header or are whole modules, audit/ for isa_links, the targets that ninja "
+        "audits where no script takes the linker's place (Windows, macOS, zig).",
+    )
     parser.add_argument(
         "folder",
         type=Path,

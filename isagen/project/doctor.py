@@ -24,7 +24,7 @@ from ..planning.levels import check_levels
 from ..probe.compiler import Compiler, find_compiler
 from ..processors.flags import compiler_family
 from ..processors.registry import processor_of_family, this_cpu_family
-from .meson_files import KERNELS, MODULE, SETS, Sources, fragment_folder, without_comments
+from .meson_files import KERNELS, LINKS, MODULE, NAME, SETS, Sources, fragment_folder, without_comments
 
 # The oldest versions that the project is tested with.
 MESON = "1.0.1"
@@ -89,6 +89,9 @@ def examine_files(folder: Path) -> Iterator[Check]:
     yield _options(folder)
     yield _fragment(folder, fragment)
     yield _config(folder, fragment)
+    use, audit = sources.find(LINKS), f"{fragment}/audit/{NAME}"
+    if use is not None and not (folder / audit).is_file():
+        yield Check(False, f"{use}: isa_links needs {audit}, which is missing", INIT)
 
 
 def problem_of(error: IsagenError) -> Check:

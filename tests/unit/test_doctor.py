@@ -116,6 +116,11 @@ MISTAKES = {
         "meson.build:7: isa_kernels_dep is used before subdir('isagen') sets it",
         "move subdir('isagen') up, from line 8",
     ),
+    "isa_links without its fragment": (
+        ("meson.build", KERNELS, f"{KERNELS}isa_links = []\n"),
+        "meson.build:7: isa_links needs isagen/audit/meson.build, which is missing",
+        INIT,
+    ),
     "options of another version": (
         ("meson_options.txt", "isa_audit", "isa_other"),
         "meson_options.txt: isa_audit is missing",

@@ -1,8 +1,13 @@
-"""Whether a target takes the kernels, read from ninja's file."""
+"""Whether a target takes the kernels, and is audited, read from ninja's file."""
+
+from dataclasses import replace
 
 import pytest
 
-from isagen.build.configured import is_used
+from isagen.build.configured import is_used, unaudited
+from isagen.model.names import sealed_name
+from isagen.model.plan import BY_TARGETS, LinkAudit
+from support.model import build_of, kernel_row, plan_of
 
 OWN = "build isagen/isa_dispatch.cpp: CUSTOM_COMMAND isagen/isa_DEFAULT.json | isagen/isa_plan.conf\n"
 COMMAND = " COMMAND = python isa_tool stubs isagen/isa_dispatch.cpp\n"
@@ -30,3 +35,22 @@ def test_a_path_that_ninja_quotes(tmp_path):
 
 def test_another_backend_is_not_judged(tmp_path):
     assert is_used(tmp_path / "isagen/isa_dispatch.c", tmp_path)
+
+
+@pytest.mark.parametrize("folder", ["isagen", "my isa$"])
+def test_targets_that_are_not_audited(tmp_path, folder):
+    """A static library is not linked; what has no sealed object among its inputs is another target."""
+    kernel = kernel_row("k.cpp", {"DEFAULT": "k.cpp.DEFAULT.cpp"})
+    build = build_of(plan_of(["DEFAULT"], [kernel]))
+    build = replace(build, link_audit=LinkAudit(how=BY_TARGETS))
+    object_file = f"{folder.replace('$', '$$').replace(' ', '$ ')}/{sealed_name('k.cpp.DEFAULT.cpp', 'DEFAULT')}"
+    (tmp_path / "build.ninja").write_text(
+        f"build one.exe: cpp_LINKER one.p/a.o {object_file}\nbuild two.dll | two.dll.a: c_LINKER {object_file}\n"
+        f"build lib.a: STATIC_LINKER {object_file}\nbuild three$ files.so: cpp_LINKER a.o {object_file} | b.o\n"
+        "build four: c_LINKER a.o\nbuild isagen/audit/isa_audit1: CUSTOM_COMMAND two.dll | /usr/bin/python3\n"
+        "build copy: CUSTOM_COMMAND one.exe\n"
+    )
+    assert unaudited(build, tmp_path / folder, str(tmp_path)) == ["one.exe", "three files.so"]
+    audited = replace(build, link_audit=LinkAudit(how="off"))
+    assert unaudited(audited, tmp_path / folder, str(tmp_path)) == []
+    assert unaudited(build, tmp_path / folder, str(tmp_path / "other backend")) == []

@@ -1,7 +1,7 @@
 """COFF: the objects of Windows (`isagen.binary.sealing_protocol.Format`).
 
 MinGW's compilers mangle names of C++ by the Itanium ABI, clang-cl and cl by Microsoft's: each name shows its ABI.
-Linked files are PE files. No script takes the linker's place, so builds do not audit links: `isagen audit` does.
+Linked files are PE files. No script takes the linker's place, so builds audit only the targets in isa_links.
 """
 
 from __future__ import annotations
