@@ -17,9 +17,10 @@ def add_init(commands: Commands) -> None:
     parser = commands.add_parser(
         "init",
         help="set a project up, or update what isagen wrote into it",
-        epilog="Some files are written only where meson.build sets what needs them: extras/ and module/ for kernels that "
-        "are generated, have a precompiled header or are whole modules, audit/ for isa_links, the targets that ninja "
-        "audits where no script takes the linker's place (Windows, macOS, zig).",
+        epilog="files that are written only where meson.build sets what needs them:\n"
+        "  isagen/extras  generated kernels, precompiled headers, whole modules\n"
+        "  isagen/module  whole modules: isa_module\n"
+        "  isagen/audit   targets that ninja audits where no script takes the linker's place: isa_links",
     )
     parser.add_argument(
         "folder",
