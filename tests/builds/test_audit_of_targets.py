@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from support import clang_cl
 from support.platforms import MACOS, STATIC, WINDOWS, surroundings
 from support.prepared import FEW
 from support.projects import Project, make_project, matrix, need
 
 ADD = 'asm volatile("vpaddd %ymm0, %ymm1, %ymm2");'
-PLANTED = f"namespace {{ __attribute__((used, noinline)) void planted() {{ {ADD} }} }}\n"
-PLANTED_ON_ARM64 = PLANTED.replace(ADD, 'asm volatile(".inst 0x2598e080");')  # ptrue p0.s
+ADD_ON_ARM64 = 'asm volatile(".inst 0x2598e080");'  # ptrue p0.s
 ON_LINUX = {"LDFLAGS": "-B/usr/libexec/mold"}
 BY_TARGETS = "when linked, by isagen/audit, only targets in isa_links"
 FAULT = re.compile(
@@ -46,7 +46,12 @@ def audits(steps: list[str]) -> int:
     return sum("isagen/audit/isa_audit" in step for step in steps)
 
 
-def check_builds(project: Project, planted: str) -> None:
+def plant(project: Project, instruction: str = ADD) -> None:
+    """Put an instruction beyond the baseline into ordinary code."""
+    project.edit("main.cpp", "int main()\n{", f"int main()\n{{\n  {instruction}")
+
+
+def check_builds(project: Project, instruction: str = ADD) -> None:
     """A sound build passes, is not audited again, and fails with what is planted in ordinary code."""
     assert re.search(rf"audited +: {BY_TARGETS}\n", project.last)
     assert "isagen: warning" not in project.last
@@ -56,7 +61,7 @@ def check_builds(project: Project, planted: str) -> None:
     assert (data["audited"], f"when linked, {data['audit_reason']}") == (True, BY_TARGETS)
     main = project.folder / "main.cpp"
     text = main.read_text()
-    main.write_text(text + planted)
+    plant(project, instruction)
     for _ in range(2):  # what failed is audited again
         assert FAULT.search(project.ninja(check=False))
     assert "audited: no, the last audit of portable" in project.isagen("matrix", "build").stdout
@@ -69,7 +74,15 @@ def check_builds(project: Project, planted: str) -> None:
 def test_windows(tmp_path, compiler):
     project = listing(tmp_path)
     across(project, WINDOWS[compiler])
-    check_builds(project, PLANTED)
+    check_builds(project)
+
+
+def test_clang_cl(tmp_path):
+    clang_cl.require(version := clang_cl.VERSIONS[-1])
+    project = listing(tmp_path)
+    project.environment |= surroundings(tmp_path)
+    project.last = project.setup("--cross-file", str(clang_cl.prepare(project, tmp_path, version)), FEW)
+    check_builds(project)
 
 
 @pytest.mark.parametrize("family", MACOS)
@@ -77,14 +90,14 @@ def test_macos(tmp_path, family):
     need("clang-16")
     project = listing(tmp_path)
     across(project, MACOS[family])
-    check_builds(project, PLANTED if family == "x86_64" else PLANTED_ON_ARM64)
+    check_builds(project, ADD if family == "x86_64" else ADD_ON_ARM64)
 
 
 def test_linux_with_a_linker_out_of_reach(tmp_path):
     need("mold")
     project = listing(tmp_path)
     project.last = project.setup(FEW, **ON_LINUX)
-    check_builds(project, PLANTED)
+    check_builds(project)
 
 
 def test_where_a_script_audits_links_nothing_is_audited_twice(tmp_path):
@@ -96,8 +109,7 @@ def test_where_a_script_audits_links_nothing_is_audited_twice(tmp_path):
 def test_what_isa_audit_says(tmp_path):
     """`warn` reports; `off`, and a decoder that is missing, declare no step."""
     project = listing(tmp_path)
-    with (project.folder / "main.cpp").open("a", encoding="utf-8") as stream:
-        stream.write(PLANTED)
+    plant(project)
     said = across(project, WINDOWS["mingw"], "-Disa_audit=warn")
     assert f"{BY_TARGETS}, with warnings only\n" in said
     said = project.ninja()
@@ -173,8 +185,7 @@ def test_a_link_without_symbols(tmp_path):
     need("llvm-strip-16")
     project = listing(tmp_path)
     text = (project.folder / "main.cpp").read_text()
-    with (project.folder / "main.cpp").open("a", encoding="utf-8") as stream:
-        stream.write(PLANTED)
+    plant(project)
     across(project, WINDOWS["mingw"], "-Dcpp_link_args=-static -s")
     assert re.search(r"portable.exe: .*\n  code outside the levels .*\n    function at 0x", project.ninja(check=False))
     project.build = "macos"
