@@ -14,7 +14,6 @@ from ..binary.formats import is_library_name
 from ..model.files import read_bytes, write_atomically
 from ..model.names import guard_name, sealed_name
 from ..model.plan import Build, Cell, Plan
-from ..model.plan_file import outputs_folder, read_plan
 
 NINJA_FILE = "build.ninja"
 WARNING = (
@@ -54,12 +53,13 @@ def unaudited(build: Build, outputs: Path, build_root: str) -> list[str]:
 
     Return none where links are audited in another way, or not at all.
     """
-    names = [sealed_name(cell.copy, cell.level) for _, cell in build.plan.copies()][:1]
     path = os.path.join(build_root, NINJA_FILE)
-    if not (build.link_audit.of_targets and build.sealing.active and names and os.path.isfile(path)):
+    cells = [cell for _, cell in build.plan.copies()] if build.link_audit.of_targets and build.sealing.active else []
+    if not (cells and os.path.isfile(path)):
         return []
     content = read_bytes(path)
-    files = (file for file, *_ in _outputs(content, _quoted(os.path.join(outputs, names[0]), build_root)))
+    sealed = os.path.join(outputs, sealed_name(cells[0].copy, cells[0].level))
+    files = (file for file, *_ in _outputs(content, _quoted(sealed, build_root)))
     linked = [file for file in files if not is_library_name(os.fsdecode(file))]
     audited = [file for file in linked if any(AUDIT_STEP.search(step) for step, *_ in _outputs(content, file))]
     return [os.fsdecode(re.sub(rb"\$(.)", rb"\1", file)) for file in linked if file not in audited]
@@ -81,8 +81,8 @@ def _outputs(content: bytes, quoted: bytes) -> Iterator[list[bytes]]:
                 yield re.split(rb"(?<!\$) ", outputs)
 
 
-def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) -> list[str]:
-    """Add an entry for each kernel source to the compile commands in the build folder `root`.
+def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iterable[str]) -> list[str]:
+    """Add an entry for each kernel source of a plan to the compile commands in the build folder `root`.
 
     An entry contains the command of the source's copy at `level`, else at its best level below or above, without the
     `left_out` arguments. The new entries come first, because clangd takes the first entry of a source. Return the
@@ -94,9 +94,9 @@ def add_entries(root: str, plan_path: str, level: str, left_out: Iterable[str]) 
         commands = json.loads(content.decode(errors="surrogateescape"))
     except (OSError, ValueError):
         return []
-    place = os.path.relpath(outputs_folder(Path(plan_path).parent), root).replace(os.sep, "/")
+    place = os.path.relpath(outputs, root).replace(os.sep, "/")
     start = "" if place == "." else f"{place}/"
-    copies = {f"{start}{cell.copy}": (source, cell.level) for source, cell in _copies(read_plan(plan_path).plan, level)}
+    copies = {f"{start}{cell.copy}": (source, cell.level) for source, cell in _copies(plan, level)}
     present = {command["file"] for command in commands if OUTPUT not in command}
     compiled = {command["file"] for command in commands if OUTPUT in command}
     entries = _entries(commands, copies, tuple(left_out))

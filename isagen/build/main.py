@@ -71,7 +71,7 @@ def _configured(words: Sequence[str]) -> int:
     for file in unaudited(build, outputs, root):
         print(NOT_AUDITED.format(file=file), file=sys.stderr)
     if len(words) > 3:
-        for path in add_entries(root, words[1], words[3], words[4:]):
+        for path in add_entries(root, build.plan, outputs, words[3], words[4:]):
             source = os.path.relpath(os.path.join(root, path), os.environ["MESON_SOURCE_ROOT"])
             print(COMPILED_TWICE.format(source=source), file=sys.stderr)
     return 0
