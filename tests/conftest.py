@@ -15,7 +15,7 @@ import pytest
 
 from support.checkout import ROOT
 from support.once import locked
-from support.projects import CACHE, Project, make_project, pip_wheel
+from support.projects import CACHE, SCAFFOLD, Project, make_project, pip_wheel
 
 pytest_plugins = ["support.what_ran"]
 # A tier, and the other files that take more than a minute.
@@ -43,6 +43,10 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[CACHE] = folder.name
         # Files of Python are compiled when they are imported: of those that pip installs, few are.
         os.environ["PIP_COMPILE"] = "0"
+        # Meson calls ccache if it is installed: the same text is compiled once, in whichever folder it lies.
+        os.environ |= {"CCACHE_DIR": f"{folder.name}/ccache", "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
+        # zig compiles the libraries of each target once.
+        os.environ |= dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), f"{folder.name}/zig")
         config.add_cleanup(lambda: (os.environ.pop(CACHE), folder.cleanup()))
 
 
@@ -69,9 +73,7 @@ def new_project(tmp_path: Path) -> Callable[..., Project]:
 @pytest.fixture
 def scaffold(new_project: Callable[..., Project]) -> Project:
     """The project that `isagen init` makes in an empty folder; its package is called hello."""
-    project = new_project()
-    project.isagen("init", "--name", "hello")
-    return project
+    return new_project(SCAFFOLD)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.probe.cache import NO_CACHE
+from isagen.probe.cache import Cache
 from isagen.probe.compiler import find_compiler
 from isagen.probe.probe import probe_all
 from isagen.processors.registry import builtin_tables
@@ -31,10 +31,16 @@ def test_each_table_with_levels_is_tried():
     assert {*TABLE_COMPILERS, "armv8", "rva", "z", "generic"} == {*builtin_tables()}
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Of the verdicts: tables share levels."""
+    return Cache(tmp_path_factory.mktemp("verdicts"))
+
+
 @pytest.mark.parametrize(
     ("name", "compiler"), [(name, compiler) for name, known in TABLE_COMPILERS.items() for compiler in known]
 )
-def test_levels(cell, name, compiler):
+def test_levels(cell, cache, name, compiler):
     words = TABLE_COMPILERS[name][compiler]
     grid = BUILT_BY.format(name)
     for level in load_table(name, Path()).names() if shutil.which(words[0]) is None else ():
@@ -46,6 +52,6 @@ def test_levels(cell, name, compiler):
     expected = "|".join(
         text for (of, start), text in EXPECTED.items() if of in ("", name) and compiler.startswith(start)
     )
-    for (level, _), verdict in probe_all(table, [one], NO_CACHE).items():
+    for (level, _), verdict in probe_all(table, [one], cache).items():
         cell(grid, level, compiler, "built" if verdict.available else verdict.reason)
         assert verdict.available or re.search(expected, verdict.reason), verdict.reason

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from support.cross import TARGETS as ALL_TARGETS
-from support.platforms import surroundings
 from support.projects import make_project, verdicts
 from support.what_ran import SELECTION
 
@@ -30,7 +29,6 @@ def built(folder, compiler, target, *options, package="portable"):
     """The project, cross-compiled with warnings as errors."""
     target.require(compiler)
     project = make_project(folder, package)
-    project.environment |= surroundings(folder)
     options = ("-Doptimization=3", "-Dwerror=true", *options)
     project.last = project.setup("--cross-file", str(target.cross_file(folder, compiler)), *options)
     project.ninja()

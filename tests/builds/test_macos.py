@@ -24,7 +24,7 @@ from support.checkout import ROOT
 from support.damaged import refused
 from support.levels import level_that_runs, supported_levels
 from support.macho_loader import headers_of_python, libpython, words
-from support.platforms import MACOS, ZIG, surroundings
+from support.platforms import MACOS, ZIG
 from support.projects import Project, make_project, matrix, need, verdicts
 from support.what_ran import ON_MACOS
 
@@ -43,7 +43,6 @@ def configured(folder: Path, family: str, package: str, *options: str) -> Projec
     platform.require()
     need("clang-16")
     project = make_project(folder, package)
-    project.environment |= surroundings(folder)
     project.last = project.setup("--cross-file", str(platform.cross_file(folder)), *options)
     return project
 
@@ -456,7 +455,6 @@ def test_an_extension_module_of_python(tmp_path):
     library, platform = libpython(), MACOS["x86_64"]
     platform.require()
     project = make_project(tmp_path, "portable")
-    project.environment |= surroundings(tmp_path)
     (project.folder / "fast.c").write_text(MODULE)
     program = "executable('portable', 'main.cpp', 'early.cpp',"
     options = "name_prefix: '', name_suffix: 'so', link_args: ['-undefined', 'dynamic_lookup'],"

@@ -12,7 +12,7 @@ from isagen.processors.detection import ask_permissions, detect, missing_by_leve
 from isagen.processors.table import load_table
 from isagen.processors.x86.machine import ThisMachine
 from support.levels import ALL, level_that_runs
-from support.platforms import PLATFORMS, ZIG, Platform, imposter, surroundings
+from support.platforms import PLATFORMS, ZIG, ZIG_WITH_LIBRARY, Platform, imposter
 from support.projects import Project, make_project, matrix, need, verdicts
 from support.what_ran import SYSTEMS
 
@@ -36,7 +36,6 @@ def built(tmp_path_factory):
         if name not in found:
             folder = tmp_path_factory.mktemp(name)
             project = make_project(folder, "portable")
-            project.environment |= surroundings(folder)
             options = ["-Dwerror=true", "-Dwarning_level=3", "--cross-file", str(platform.cross_file(folder))]
             project.last = project.setup(*options)
             project.ninja()
@@ -102,9 +101,8 @@ def test_zig_builds_every_level_for_other_elf_systems(new_project, tmp_path, sys
     """zig has a linker of its own, so the audit is a command of its own; static programs of musl run here."""
     pytest.importorskip("ziglang")
     project = new_project("portable")
-    project.environment |= surroundings(tmp_path)
-    words = ["-target", f"x86_64-{system}", "-mcpu=x86_64"]
-    compilers = {"c": [*ZIG, "cc", *words], "cpp": [*ZIG, "c++", *words, "-nostdlib++"]}
+    words = [*ZIG_WITH_LIBRARY, f"x86_64-{system}"]
+    compilers = {"c": [*words, "cc", "-mcpu=x86_64"], "cpp": [*words, "c++", "-mcpu=x86_64", "-nostdlib++"]}
     platform = Platform(compilers, [*ZIG, "ar"], system.removesuffix("-musl"), "x86_64", "")
     summary = project.setup("-Doptimization=3", "--cross-file", str(platform.cross_file(tmp_path)))
     project.ninja()
@@ -261,7 +259,6 @@ def test_reductions_are_built_without_an_edit(new_project, name):
     platform = PLATFORMS[name]
     platform.require()
     project = new_project("reductions")
-    project.environment |= surroundings(project.folder)
     project.setup("--cross-file", str(platform.cross_file(project.folder)))
     project.ninja()
     if platform.runner is not None:

@@ -11,7 +11,7 @@ from isagen.binary.coff.objects import CoffObject
 from isagen.binary.coff.sealing import sealed
 from support.damaged import refused
 from support.levels import level_that_runs, supported_levels
-from support.platforms import STATIC, WINDOWS, ZIG, for_windows, surroundings
+from support.platforms import STATIC, WINDOWS, for_windows, surroundings
 from support.projects import Project, make_project, matrix, need, verdicts
 from support.what_ran import ON_WINDOWS
 
@@ -264,16 +264,14 @@ def test_wide_vectors_are_moved_to_the_stack_unaligned(portable, tmp_path):
 
 
 def test_objects_of_arm64_are_sealed(tmp_path):
-    """zig takes no -march, by which levels of arm64 are compiled, so Clang 16 compiles and zig links; nothing runs."""
-    need("clang++-16")
-    pytest.importorskip("ziglang")
+    """zig takes no -march, by which levels of arm64 are compiled, so Clang 16 compiles; nothing runs."""
+    need("clang++-16", "ld.lld-16")
     source = tmp_path / "kernel.cpp"
     source.write_text(
         "template <class T> __attribute__((noinline)) T twice(T x) { return x + x; }\ninline int calls = 0;\n"
         'extern "C" float LEVEL(float x) { calls++; return twice(x); }\n'
     )
     project = make_project(tmp_path)
-    project.environment |= surroundings(tmp_path)
     objects = []
     for level, march in (("DEFAULT", "armv8-a"), ("DOTPROD", "armv8.2-a+dotprod")):
         made = tmp_path / f"{level}.o"
@@ -289,8 +287,10 @@ def test_objects_of_arm64_are_sealed(tmp_path):
         "float run_DEFAULT(float), run_DOTPROD(float);\n"
         "int main(void) { return (int)(run_DEFAULT(1) + run_DOTPROD(2)); }\n"
     )
-    words = ["cc", "-target", "aarch64-windows-gnu", tmp_path / "main.c", *objects, "-o", tmp_path / "main.exe"]
-    project.run(*ZIG, *words)
+    words = ["--target=aarch64-w64-mingw32", "-O2", "-c", tmp_path / "main.c", "-o", tmp_path / "main.o"]
+    project.run("clang-16", *words)
+    words = ["-m", "arm64pe", "--entry=main", tmp_path / "main.o", *objects, "-o", tmp_path / "main.exe"]
+    project.run("ld.lld-16", *words)
     assert (tmp_path / "main.exe").read_bytes().startswith(b"MZ")
 
 

@@ -60,7 +60,7 @@ def sanitized(site, *arguments):
         "ASAN_OPTIONS": "detect_leaks=0",  # CPython leaks at exit
         "PYTHONPATH": str(site),
         "PYTHONMALLOC": "malloc",
-        "ISAGEN_TEST_EXAMPLES": "25",
+        "ISAGEN_TEST_EXAMPLES": os.environ.get("ISAGEN_TEST_EXAMPLES", "10"),
     }
     return subprocess.run(
         [sys.executable, *arguments], env=environment, cwd=ROOT, capture_output=True, text=True, check=False

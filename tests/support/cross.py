@@ -36,7 +36,8 @@ class Target:
     def compiler(self, name: str, language: str = "cpp") -> list[str]:
         """Return the words of the compiler of a language: of `gcc`, of `zig`, or of a Clang such as `clang-16`."""
         if name == "zig":
-            words = [*ZIG, "c++" if language == "cpp" else "cc", "-target", self.triplet, *self.baseline]
+            # Without -O2, zig compiles its sanitizers first.
+            words = [*ZIG, "c++" if language == "cpp" else "cc", "-target", self.triplet, *self.baseline, "-O2"]
             # Without the option, zig compiles libc++ first.
             return [*words, "-nostdlib++"] if language == "cpp" else words
         if name == "gcc":

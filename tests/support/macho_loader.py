@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from support.checkout import ROOT
-from support.platforms import ZIG, surroundings
+from support.platforms import ZIG
 from support.projects import CACHE, need
 
 SOURCES = ROOT / "tests/support/macho"
@@ -90,6 +90,5 @@ def _loader(family: str) -> Path:
 
 
 def _run(command: Sequence[str | Path]) -> None:
-    environment = os.environ | surroundings(Path(os.environ[CACHE]))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(map(str, command))}: {done.stderr}"

@@ -1,6 +1,5 @@
 """Platforms that tests cross-compile for: how Meson is told of each, what must be installed, how its programs run."""
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.formats import format_names, known_systems
-from support.projects import CACHE, Project, make_project, need
+from support.projects import Project, make_project, need
 
 STATIC = ["-Dc_link_args=-static", "-Dcpp_link_args=-static"]  # GCC's libraries are not where wine looks
 ZIG = [sys.executable, "-m", "ziglang"]
+# zig for a target and a language, which follow, whose C library Debian has.
+ZIG_WITH_LIBRARY = [sys.executable, str(Path(__file__).parent / "zig_compiler.py")]
 # Runs a WebAssembly program of WASI; the wheel wasmtime has no command.
 WASM = """
 import sys
@@ -27,10 +28,8 @@ linker.instantiate(store, Module.from_file(store.engine, sys.argv[1])).exports(s
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of zig and wine: a cache for all tests, and a folder of this project's own."""
-    zig = str(Path(os.environ[CACHE], "zig"))
-    wine = {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
-    return {"ZIG_GLOBAL_CACHE_DIR": zig, "ZIG_LOCAL_CACHE_DIR": zig, **wine}
+    """The environment of wine: a folder of this project's own."""
+    return {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
 
 
 @dataclass(frozen=True)
@@ -91,9 +90,9 @@ def _gnu(prefix: str, system: str, cpu_family: str, reason: str, **more) -> Plat
 
 
 def _zig(target: str, system: str, cpu_family: str, **more) -> Platform:
-    # Without these, zig compiles libc++ and its sanitizers first, which takes minutes.
-    options = ["-target", target, "-O2"]
-    compilers = {"c": [*ZIG, "cc", *options], "cpp": [*ZIG, "c++", *options, "-nostdlib++"]}
+    # Without -nostdlib++, zig compiles libc++ first, which takes a minute.
+    words = [*ZIG_WITH_LIBRARY, target]
+    compilers = {"c": [*words, "cc"], "cpp": [*words, "c++", "-nostdlib++"]}
     read = system in known_systems()
     reason = "" if read else f"objects for {system} are not {format_names()}, which isagen reads"
     modules = ("ziglang", *more.pop("modules", ()))
@@ -109,7 +108,7 @@ MACOS_COMPILER = [sys.executable, str(Path(__file__).parent / "macos_compiler.py
 # macOS, by processor; `macho_loader` runs its programs. On x86-64, zig compiles its libc++ first.
 MACOS = {
     "x86_64": Platform(
-        {"c": [*ZIG, "cc", "-target", "x86_64-macos"], "cpp": [*ZIG, "c++", "-target", "x86_64-macos"]},
+        {"c": [*ZIG, "cc", "-target", "x86_64-macos", "-O2"], "cpp": [*ZIG, "c++", "-target", "x86_64-macos", "-O2"]},
         *([*ZIG, "ar"], "darwin", "x86_64", ""),
         modules=["ziglang"],
     ),

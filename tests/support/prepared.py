@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from support.projects import Project, make_project
+from support.projects import SCAFFOLD, Project, make_project
 
 # Levels for tests of what all levels have in common: a vector width each, in half of the time that all eight take.
 FEW = "-Disa_levels=AVX2,AVX512"
@@ -42,10 +42,7 @@ class Prepared:
 def _make(package: str | Maker | None, folder: Path) -> Project:
     if callable(package):
         return package(folder)
-    project = make_project(folder, package)
-    if package is None:
-        project.isagen("init", "--name", "hello")
-    return project
+    return make_project(folder, package or SCAFFOLD)
 
 
 def _kept(folder: Path) -> Path:

@@ -1,10 +1,12 @@
 """Projects in folders of their own, built with real compilers the way a user builds them."""
 
+import functools
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,8 @@ from support.checkout import ROOT
 PACKAGES = ROOT / "tests/packages"
 # Options of a build whose levels are not sealed.
 UNSEALED = ["-Disa_seal=false", "-Disa_audit=off"]
+# The package that `isagen init` makes in an empty folder.
+SCAFFOLD = "hello"
 # The variable that names the folder of the tests' own cache, which all processes of a run share: conftest.py makes it.
 CACHE = "ISAGEN_TEST_CACHE"
 
@@ -88,16 +92,26 @@ class Project:
 
 
 def make_project(tmp: Path, name: str | None = None, folder: str = "project") -> Project:
-    """Make a project in `tmp`: a copy of tests/packages/NAME, or an empty folder, in `folder`."""
+    """Make a project in `tmp`: a copy of tests/packages/NAME, the scaffold, or an empty folder, in `folder`."""
     place = tmp / folder
     if name is None:
         place.mkdir(parents=True)
     else:
-        shutil.copytree(PACKAGES / name, place)
-    project = Project(place, base_environment())
-    if name is not None:
+        shutil.copytree(_initialised(name), place)
+    return Project(place, base_environment())
+
+
+@functools.cache
+def _initialised(name: str) -> Path:
+    """What `isagen init` makes of a package, or of an empty folder; each process runs it once."""
+    project = Project(Path(tempfile.mkdtemp(dir=os.environ[CACHE]), "project"), base_environment())
+    if name == SCAFFOLD:
+        project.folder.mkdir()
+        project.isagen("init", "--name", name)
+    else:
+        shutil.copytree(PACKAGES / name, project.folder)
         project.isagen("init")
-    return project
+    return project.folder
 
 
 def pip_wheel(source: Path, folder: Path, *arguments: str, **environment: str) -> Path:

@@ -19,7 +19,7 @@ from isagen.processors.table import load_table
 
 from .cross import TARGETS
 from .levels import ALL
-from .platforms import MACOS, PLATFORMS, WINDOWS, ZIG
+from .platforms import MACOS, PLATFORMS, WINDOWS, ZIG_WITH_LIBRARY
 
 PROPERTY = "what ran"
 PROGRAMS = (
@@ -59,7 +59,7 @@ CLANGS = [f"clang-{version}" for version in (14, 16, 19, 22)]
 ON_X86 = {
     **{f"gcc-{version}": [f"g++-{version}"] for version in (11, 12)},
     **{clang: [clang.replace("clang", "clang++")] for clang in CLANGS},
-    "zig": [*ZIG, "c++", "-target", "x86_64-linux-musl", "-mcpu=x86_64", "-nostdlib++"],
+    "zig": [*ZIG_WITH_LIBRARY, "x86_64-linux-musl", "c++", "-mcpu=x86_64", "-nostdlib++"],
     "mingw gcc": ["x86_64-w64-mingw32-g++"],
 }
 TABLE_COMPILERS = {
