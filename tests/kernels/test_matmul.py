@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from isagen_kernels import matmul_bf16, matmul_fp16, matmul_u8s8
 
 from isagen.processors.table import load_table
-from support.arrays import unaligned
+from support.arrays import EXAMPLES, unaligned
 from support.checkout import ROOT
 from support.flushing import FLAGS, flushing
 from support.levels import supported_levels
@@ -74,7 +74,7 @@ def operands(product, m, n, k, seed):
 
 
 @pytest.mark.smoke
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=EXAMPLES // 2)
 @given(m=sizes, n=sizes, k=sizes, seed=st.integers(0, 2**32 - 1), threads=st.integers(1, 3))
 @pytest.mark.parametrize("product", PRODUCTS, ids=lambda product: product.__name__)
 @pytest.mark.parametrize("name", LEVELS)

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support import tiles_reference as reference
+from support.arrays import EXAMPLES
 from support.checkout import ROOT
 from support.matmul_reference import bf16_of_floats, check_floats, check_halves, exact_u8s8, floats_of_bf16
 from support.tiles_levels import HARDWARE, LEVELS, SUPPORTED
@@ -26,7 +27,9 @@ EXTREMES = np.array([0, 1, 127, 128, 129, 255], np.uint8)
 SPECIAL = np.array([0, 1, 0x7F, 0x80, 0x3F80, 0x7F7F, 0x7F80, 0x7FC0], np.uint16)
 SPECIAL = np.concatenate([SPECIAL, SPECIAL | 0x8000])
 
-relaxed = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = settings(
+    deadline=None, max_examples=EXAMPLES // 2, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 sizes = st.integers(1, 16)
 seeds = st.integers(0, 2**32 - 1)
 

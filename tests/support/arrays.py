@@ -19,8 +19,8 @@ LANES = {"DEFAULT": 4, "AVX2": 8}  # floats per vector; 16 above
 
 SPECIAL = (np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-45, -1e-40, 1e-38, 3e38, -3e38)
 
-# Fewer under sanitizers, which take longer.
-EXAMPLES = int(os.environ.get("ISAGEN_TEST_EXAMPLES", "100"))
+# Of each property; every run draws others. Fewer under sanitizers, which take longer.
+EXAMPLES = int(os.environ.get("ISAGEN_TEST_EXAMPLES", "40"))
 
 quick = settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 
