@@ -41,8 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if CACHE not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="isagen-test-cache-")
         os.environ[CACHE] = folder.name
-        # Files of Python are compiled when they are imported: of those that pip installs, few are.
+        # Files of Python are compiled when they are first imported: of those that pip installs, few are.
         os.environ["PIP_COMPILE"] = "0"
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         # Meson calls ccache if it is installed: the same text is compiled once, in whichever folder it lies.
         os.environ |= {"CCACHE_DIR": f"{folder.name}/ccache", "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
         # zig compiles the libraries of each target once.
