@@ -108,7 +108,7 @@ MACOS_COMPILER = [sys.executable, str(Path(__file__).parent / "macos_compiler.py
 # macOS, by processor; `macho_loader` runs its programs. On x86-64, zig compiles its libc++ first.
 MACOS = {
     "x86_64": Platform(
-        {"c": [*ZIG, "cc", "-target", "x86_64-macos", "-O2"], "cpp": [*ZIG, "c++", "-target", "x86_64-macos", "-O2"]},
+        {"c": [*ZIG, "cc", "-target", "x86_64-macos"], "cpp": [*ZIG, "c++", "-target", "x86_64-macos"]},
         *([*ZIG, "ar"], "darwin", "x86_64", ""),
         modules=["ziglang"],
     ),
