@@ -121,3 +121,18 @@ def test_clones_that_the_compiler_makes(tmp_path, compiler):
         text = text.replace("int main", more + "int main").replace("{ work()", "{ all()")
         assert found(tmp_path, compiler, text, "-O2") == set()
     assert subprocess.run([tmp_path / "program"], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["strncasecmp", "strncat", "wcsncpy", "wcsncmp", "swapcontext"])
+def test_what_the_c_library_links_without_its_resolver(tmp_path, name):
+    """And its checks for shadow stacks, where it is built with them (Ubuntu)."""
+    text = f"extern char {name}[]; int main(void) {{ return ((int (*)(void)){name})(); }}"
+    assert found(tmp_path, "g++", text, "-O2", "-static") == set()
+
+
+def test_a_number_that_masks_is_no_address(tmp_path):
+    """As O_TMPFILE, 0x410000, in glibc's open(), where a program at a fixed address has a chosen function there."""
+    uses = '{ int n = 1; asm volatile("cmpl $fast, %0; andl $fast, %0" : "+r"(n)); }'
+    for main, expected in ((uses, set()), (uses.replace("andl", "movl"), {("baseline", "fast")})):
+        text = source("__builtin_cpu_init(); " + FEATURES, main=main)
+        assert found(tmp_path, "g++", text, "-O2", "-no-pie", "-fno-pic") == expected

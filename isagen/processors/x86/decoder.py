@@ -23,6 +23,8 @@ IMMEDIATES = frozenset({OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE
 MOVES = frozenset({Mnemonic.MOV, *(number for name, number in numbers(Mnemonic).items() if name.startswith("CMOV"))})
 SMALL_MOVES = frozenset({Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX})
 COMPARES = frozenset({Mnemonic.CMP, Mnemonic.TEST})
+# Their immediate goes nowhere as an address: glibc's open() compares with O_TMPFILE, which may be a function's address.
+MASKS = frozenset({*COMPARES, Mnemonic.AND})
 DIRECT = {
     FlowControl.UNCONDITIONAL_BRANCH: Kind.JUMP,
     FlowControl.CONDITIONAL_BRANCH: Kind.BRANCH,
@@ -111,7 +113,7 @@ class X86Decoder(Tracking):
         """Yield the numbers in an instruction that may be addresses of a program at a fixed address."""
         for number in range(instruction.op_count):
             kind = instruction.op_kind(number)
-            if kind in IMMEDIATES and (value := instruction.immediate(number)):
+            if kind in IMMEDIATES and instruction.mnemonic not in MASKS and (value := instruction.immediate(number)):
                 yield Reference(instruction.ip, instruction.next_ip, Kind.NUMBER, value % (1 << 64))
             elif kind == OpKind.MEMORY and instruction.memory_displ_size >= 4 and instruction.memory_displacement:
                 yield Reference(instruction.ip, instruction.next_ip, Kind.NUMBER, instruction.memory_displacement)
