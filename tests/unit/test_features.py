@@ -101,6 +101,7 @@ def test_what_every_cpu_with_a_feature_has_is_implied():
     features = read_features("x86")
     assert features.not_implied(("sse2", "sse4_2", "avx", "adx"), ("avx2",)) == ("adx",)
     assert features.not_implied(("avx2", "fma"), ("avx",)) == ("avx2", "fma")
+    assert features.not_implied(("aes", "pclmul"), ("vaes", "vpclmulqdq")) == ()  # which GCC 14 turns on with these
 
 
 @pytest.mark.parametrize("name", processor_names())
