@@ -72,12 +72,14 @@ def own_compiler(folder, compiler):
         (folder / "lib/clang").mkdir(parents=True)
         (folder / "lib/clang" / resources.name).symlink_to(resources)
         return driver, driver.with_name("clang++.cfg"), f"--ld-path={shutil.which('ld')}\n"
-    library = Path(subprocess.check_output([compiler, "-print-libgcc-file-name"], text=True).strip()).parent
-    own = folder / "lib/gcc" / library.parent.name / library.name
-    own.mkdir(parents=True)
-    for path in library.iterdir():
-        (own / path.name).symlink_to(path)
-    return driver, own / "specs", f"*linker:\n{shutil.which('ld')}\n"
+    places = []
+    for asked, kind in (("-print-prog-name=cc1plus", "libexec"), ("-print-libgcc-file-name", "lib")):
+        files = Path(subprocess.check_output([compiler, asked], text=True).strip()).parent
+        places.append(folder / kind / "gcc" / files.parent.name / files.name)
+        places[-1].mkdir(parents=True)
+        for path in files.iterdir():
+            (places[-1] / path.name).symlink_to(path)
+    return driver, places[-1] / "specs", f"*linker:\n{shutil.which('ld')}\n"
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
