@@ -185,12 +185,14 @@ first = phased
 import phased, single
 assert phased is not first and phased.Counter().next() == 1 and first.Counter().next() == 4
 print(phased.level(), phased.isa.current, single.told()[0], single.isa.current)
-try:
-    import _xxsubinterpreters as interpreters
-except ImportError:
-    sys.exit()
 code = "import phased; assert phased.Counter().next() == 1 and phased.level() == phased.isa.current == 'DEFAULT'"
-interpreters.run_string(interpreters.create(), code)
+if sys.version_info >= (3, 13):
+    import _interpreters
+    problem = _interpreters.run_string(_interpreters.create("legacy"), code)
+    assert problem is None, problem
+else:
+    import _xxsubinterpreters
+    _xxsubinterpreters.run_string(_xxsubinterpreters.create(isolated=False), code)
 """
     assert python(project, place, again, RAW_ISA="DEFAULT").split() == ["DEFAULT"] * 4
 
