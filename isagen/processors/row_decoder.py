@@ -15,6 +15,7 @@ from .encodings import INVALID, NO_WORD, Encodings
 from .instructions import Instructions
 
 FOLDER = Path(__file__).parent
+MOST_WALKS = 6  # through a function: loops in loops have blocks that only jumps back reach
 Step = tuple[int, int, int]  # address of an instruction, the address after it, its word
 
 
@@ -104,17 +105,45 @@ class RowDecoder(ABC):
         return frozenset(self.encodings[word] for word in {word for _, _, word in self.placed(raw, address)})
 
     def references(self, raw: bytes, address: int, fixed: bool = False, linked: bool = True) -> Iterator[Reference]:
+        behind: dict[int, Addresses] = {}
+        for _ in range(MOST_WALKS):
+            found, seen = self._walk(raw, address, fixed, linked, behind)
+            if seen == behind:
+                break
+            behind = seen
+        yield from found
+
+    def _walk(
+        self, raw: bytes, address: int, fixed: bool, linked: bool, behind: Mapping[int, Addresses]
+    ) -> tuple[list[Reference], dict[int, Addresses]]:
+        """Return the references, and the addresses in registers at the starts of blocks that only jumps back reach.
+
+        Instructions are read in the order of their addresses, so such a block comes before the jump to it: `behind` has
+        what an earlier walk found for it.
+        """
         addresses, left = Addresses(), False
-        at_targets: dict[int, Addresses] = {}  # of jumps forward
+        found: list[Reference] = []
+        ahead: dict[int, Addresses] = {}  # at the targets of jumps forward
+        seen: dict[int, Addresses | None] = {}
         for at, after, word in self.steps(raw, address):
             if left:
-                addresses, left = at_targets.get(at, addresses), False
+                if at in ahead:
+                    addresses = ahead[at]
+                else:
+                    seen[at] = None
+                    addresses = behind[at].copy() if at in behind else addresses
+                left = False
             kind, target = self.reference(word, at, addresses, linked, fixed)
             if kind is not None:
-                yield Reference(at, after, kind, target)
+                found.append(Reference(at, after, kind, target))
                 left = kind in LEAVES
-                if target > at and target not in at_targets and (kind is Kind.BRANCH or kind is Kind.JUMP):
-                    at_targets[target] = addresses.copy()
+                if kind is Kind.BRANCH or kind is Kind.JUMP:
+                    if target > at:
+                        if target not in ahead:
+                            ahead[target] = addresses.copy()
+                    elif target in seen and seen[target] is None:
+                        seen[target] = addresses.copy()
+        return found, {at: one for at, one in seen.items() if one is not None}
 
     def through_register(self, word: int, register: int, addresses: Addresses, offset: int = 0) -> Found:
         """Return the reference of a branch or call through a register; forget the registers that a call may change."""

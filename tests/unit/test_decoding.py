@@ -126,6 +126,26 @@ def test_the_bits_that_code_tests():
     assert x86.tested_bits(bytes.fromhex(model), 0x1000, {**words, 0x2008: -1}, {0x2000: 0x2000}) == {-1}
 
 
+def test_blocks_that_only_jumps_back_reach():
+    """Registers have the values of the jump. Those of the inner block follow from those of the outer one."""
+    words = (
+        0xB000001A,  # 0: adrp x26, 0x1000
+        0x14000005,  # 4: b 0x18
+        0x9110035A,  # 8: outer: add x26, x26, #0x400
+        0x14000003,  # 0xc: b 0x18
+        0xD503201F,  # 0x10: inner: nop
+        0x54FFFFA9,  # 0x14: b.ls outer
+        0xD280001A,  # 0x18: mov x26, #0
+        0x54FFFFA9,  # 0x1c: b.ls inner
+        0xD65F03C0,  # 0x20: ret
+    )
+    raw = b"".join(word.to_bytes(4, "little") for word in words)
+    arm64 = decoder_of(architecture_of(head(machine=183)), "f.so")
+    kinds = [(one.at, one.kind) for one in arm64.references(raw, 0)]
+    assert (8, Kind.ADDRESS) not in kinds
+    assert (0x14, Kind.BRANCH) in kinds
+
+
 def test_an_interrupt_ends_the_decoding_of_a_large_function(monkeypatch):
     instructions = repeat(SimpleNamespace(code=1), 50_000_000)
     monkeypatch.setattr(decoder.X86Decoder, "decode", lambda *_: instructions)
