@@ -149,7 +149,7 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     if override_text(matrix):
         yield "override at run time", override_text(matrix)
     if matrix.withhold:
-        yield "withheld at run time", f"the features that {matrix.withhold}() returns; it is not called here"
+        yield "withheld at run time", f"what {matrix.withhold}() returns; it is not called here"
     if matrix.known_bugs:
         found = set[str]().union(*matrix.known_bugs.values())
         places = _places(matrix, [level.name for level in matrix.levels if level.name in found])

@@ -234,7 +234,7 @@ def test_a_project_withholds_features(new_project):
     assert said.splitlines()[-1].split()[0] == "DEFAULT"
     if best != "DEFAULT":
         assert "warning: OPS_ISA=AVX2 needs features that CPU or OS lack (avx2 (withheld by ops_withholds))" in said
-    assert "\nwithheld at run time: the features that ops_withholds() returns; it is not called here\n" in (
+    assert "\nwithheld at run time: what ops_withholds() returns; it is not called here\n" in (
         project.isagen("matrix", "build").stdout
     )
     said = project.isagen("why", "AVX2", "scale", "build").stdout
