@@ -1,6 +1,7 @@
 """The ipex table: the reference kernels on IPEX's levels, flags and override variable."""
 
 import json
+import re
 import shutil
 import sys
 
@@ -29,6 +30,7 @@ def ipex(tmp_path_factory):
     own = (ROOT / "kernels/isagen/isa.toml").read_text()
     assert own.count('table = "default"') == own.count('override = "ISAGEN_KERNELS_ISA"\n') == 1
     other = own.replace('"default"', '"ipex"').replace('override = "ISAGEN_KERNELS_ISA"\n', "")
+    other = re.sub(r', "(\w+)"', lambda word: word[0] if word[1] in LEVELS else "", other)  # without those of arm64
     (project.folder / "kernels/isagen/isa.toml").write_text(other)
     project.setup(
         "-Ddebug=false", f"-Dpython.platlibdir={project.folder}/site", f"-Dpython.purelibdir={project.folder}/site"
