@@ -51,8 +51,9 @@ class AtLoad:
 def load_findings(subject: Subject, roots: Sequence[Root] = (), *, foreign: bool = False) -> AtLoad:
     """Return the findings in code that is reachable from the loader's roots, and from more `roots`.
 
-    The dispatch of a `foreign` file, which isagen did not build, is unknown. So code behind a test of a known variable
-    of CPU features is unproven there, and so is code beyond the baseline whose address reachable code takes.
+    The dispatch of a `foreign` file, which isagen did not build, is unknown. So two kinds of code are unproven there:
+    code that runs after a test of a known variable of CPU features, and code beyond the baseline whose address is taken
+    by reachable code.
     """
     reached = ReachableCode(subject)
     reached.follow([*subject.code.pointers.called_by_loader(), *roots])
@@ -136,8 +137,8 @@ class ReachableCode:
         subject = self.subject
         finding = subject.finding(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
-        # `variable` is from the first step that refers to a variable before it calls the next step. In the last step,
-        # the reference may also come after the instruction.
+        # `variable` is the first that a step refers to before it calls the next one. The last step calls none: its
+        # reference may also come after the instruction that the finding shows.
         variables = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,
@@ -165,10 +166,10 @@ class ReachableCode:
         is_known = name.startswith(known)
         detector = "" if is_known else self._detector(number, address)
         if detector:
-            return f", perhaps only where {detector} finds what it needs", False
+            return f", perhaps only if {detector} detects the features that this code needs", False
         if not named:
             return "", False
-        return f", perhaps only where {name or f'the variable at {guard:#x}'} says so", is_known
+        return f", perhaps only if a test of {name or f'the variable at {guard:#x}'} allows it", is_known
 
     def _is_compilers_own(self, name: str) -> bool:
         """Return whether a variable is the compiler's own: a guard, exception data or the module handle."""
@@ -209,7 +210,7 @@ class ReachableCode:
     # ---- addresses of code
 
     def _taken(self) -> Iterator[Finding]:
-        """Yield code beyond the baseline whose address reachable code takes, directly or in data.
+        """Yield functions beyond the baseline whose addresses are in reachable code, or in data that it refers to.
 
         Whether that code runs at load is unknown.
         """
@@ -239,7 +240,7 @@ class ReachableCode:
                     name = code.variables.name_at(target) or f"the data at {target:#x}"
                     what = (
                         f"{name} contains its address"
-                        + f", one of {len(beyond)} of such code" * (len(beyond) > 1)
+                        + f", among those of {len(beyond)} such functions" * (len(beyond) > 1)
                         + ", and is used by"
                     )
                 finding = self.subject.finding("unproven", first, codes, self.subject.baseline, "")
@@ -260,9 +261,9 @@ class ReachableCode:
 def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
     """Yield the addresses of the variables that guard a chain of calls.
 
-    Each step is a function and an address in it. A guard is a variable that is read shortly before a branch by which
-    control avoids or reaches the address: the branch jumps over the address, or it jumps over a return or a jump that
-    comes before the address.
+    Each step is a function and an address in it. A guard is a variable that is read shortly before a branch that
+    decides whether the address is reached. The branch skips the address, or it skips a return or an unconditional jump
+    in front of it.
     """
     slots = code.pointers.slot_ranges
     for number, place in steps:

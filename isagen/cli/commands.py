@@ -1,4 +1,4 @@
-"""Parses the arguments of the commands for people, and runs one command."""
+"""Parses the command line and runs a command; `configure`, which only Meson calls, has a parser of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS = (
 def run_command(words: Sequence[str]) -> int:
     """Run the command that `words` name; return the exit status."""
     parser = make_parser()
-    if "_ARGCOMPLETE" in os.environ:  # a shell that argcomplete is set up in asks for the words at the cursor
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
         import argcomplete
 
         argcomplete.autocomplete(parser)

@@ -1,4 +1,4 @@
-"""Configuring a build: probes the compilers, plans, and writes the plan, the tool and headers into the build folder."""
+"""Configuring a build: probes the compilers, plans, and writes the plan, headers and a copy of the build steps."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .tool import own_python, write_tool
 NO_UNIQUE = "-fno-gnu-unique"
 # With options for debugging, copies do not fold: debuggers show the level of each function.
 UNFOLDED_OPTIMIZATIONS = frozenset({"-O0", "-Og"})
-# What defines a Python module in a source, by CPython, pybind11 and nanobind.
+# The macros of CPython, pybind11 and nanobind by which a source defines a Python module.
 PYTHON_MODULE = re.compile(r'^\s*(?:extern\s+"C"\s+)?(?:PyMODINIT_FUNC|PYBIND11_MODULE|NB_MODULE)\b', re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
@@ -100,8 +100,8 @@ def _summary_title(request: Request) -> str:
 
 
 def _editor(request: Request, table: Table, plan: Plan) -> list[str]:
-    """Return the level that the Meson option isa_editor names, and the flags that editors' entries lack: clangd refuses
-    those that only GCC knows. The list is empty if there is no level.
+    """Return the level of the Meson option isa_editor, then the flags to leave out of compile_commands.json, because
+    clangd refuses flags that only GCC knows. The list is empty if there is no level.
 
     Raises `ConfigError` for an unknown level.
     """
@@ -116,13 +116,13 @@ def _editor(request: Request, table: Table, plan: Plan) -> list[str]:
 
 def _check(request: Request, config: Config) -> None:
     """Raise `KernelError` for a missing kernel source, and `ConfigError` for a bad name of a set, for a header that
-    shadows, and for a function that withholds features from a module.
+    hides one of isagen's, and for `withhold` in a set that is a whole module.
     """
     if config.withhold and request.module:
         raise ConfigError(
-            "a whole module cannot have it: the front that selects its level contains no source of the project",
+            "a whole module cannot use it: its level is selected by generated code alone",
             where=f"{config.shown}: withhold",
-            remedy="take it out, or dispatch the kernels by stubs",
+            remedy="remove it, or dispatch the kernels by stubs",
         )
     check_shadows(config, request.kernels, request.project_root)
     if request.config_set and not SET_NAME.fullmatch(request.config_set):
@@ -169,7 +169,7 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
-        # Stubs call the copy that folded copies share, and a whole module has no stubs.
+        # The stubs of a folded copy call the lower level's. A whole module has no stubs.
         fold=config.fold and not request.module and optimization not in UNFOLDED_OPTIMIZATIONS,
     )
     plan = make_plan(

@@ -177,7 +177,7 @@ def _machine(matrix: Matrix) -> Machine:
 
 def running_levels(module: str) -> Running:
     """Import a module in a separate process, and return the levels in its attribute `isa`."""
-    mark = f"isagen {token_hex(8)}: "  # the start of the script's line: the module may print any other
+    mark = f"isagen {token_hex(8)}: "  # starts the line that the script prints: the module may print lines too
     try:
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, module, mark],

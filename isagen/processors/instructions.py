@@ -13,9 +13,9 @@ class CpuChecks:
     """Symbols of the toolchain by which code detects CPU features.
 
     `functions` return features. Variables whose names start with one of `variables` contain features; symbols whose
-    names start with one of `libc` belong to C libraries, which detect features for themselves. `words` maps a variable
-    to the number of the first bit in each of its 32-bit words, negative for a word without features. `bits` lists the
-    feature of each bit, "" for an unknown one.
+    names start with one of `libc` belong to C libraries, which detect features for themselves. `bits` lists the
+    features by the number of their bit, "" for an unknown one. `words` maps a variable to the bits in it: for each of
+    its 32-bit words, the number of the word's first bit, negative if the word has no features.
     """
 
     functions: frozenset[str] = frozenset()
@@ -31,10 +31,11 @@ class Instructions:
 
     `features` are the names of all features, in order. Every CPU of the architecture has the sets `always`; `names`
     maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a mnemonic
-    to another one that makes it harmless in the same function. `alike` maps a mnemonic that older CPUs execute as
-    another instruction to the macros under which compilers write it for CPUs that have it. `checked` maps patterns of
+    to another one: in a function that contains both, the first needs no check. The keys of `alike` are mnemonics that
+    older CPUs execute as another instruction, such as TZCNT as BSF; the values are the macros that are defined if the
+    compiler means the newer instruction. `checked` maps patterns of
     symbols of the toolchain's own functions to the reason why the instructions in them need no check. `nameless` maps
-    features to such functions that have no names in stripped files.
+    a feature to the toolchain's functions that use it after a check, and that have no name in stripped files.
     """
 
     features: tuple[str, ...] = ()

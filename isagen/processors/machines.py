@@ -22,7 +22,7 @@ KEY = re.compile(r"^(?:model name|cpu model|cpu|uarch|Hardware)\s*: *(\S.*)$", r
 
 
 def machine_of(shown: str, *names: str) -> Machine:
-    """Return this machine if ``platform.machine()`` is one of `names`, those of the processor `shown`.
+    """Return this machine if ``platform.machine()`` is one of `names`. An error calls the processor `shown`.
 
     Raises `CpuError` otherwise.
     """
@@ -43,7 +43,7 @@ class Machine:
         return {}
 
     def read(self, source: Source) -> int:
-        """Return the number of a source; 0 if the machine has none."""
+        """Return the value of a source on this machine; 0 if the machine lacks the source."""
         if source.kind == "hwcap":
             return self.hwcap(*source.place)
         if source.kind == "prctl":
@@ -54,7 +54,7 @@ class Machine:
         return self.sysctl(*source.place)
 
     def saves(self, state: Any) -> bool:
-        """Return whether the OS saves a state, in the processor's own form, on a context switch."""
+        """Return whether the OS saves `state` on a context switch. Each processor defines the type of its states."""
         return False
 
     def permission(self, number: int) -> bool:

@@ -29,7 +29,7 @@ from .meson_files import KERNELS, LINKS, MODULE, NAME, SETS, Sources, fragment_f
 # The oldest versions that the project is tested with.
 MESON = "1.0.1"
 COMPILERS = {"gcc": "11", "clang": "14"}
-# The packages of Debian and Fedora, where they are not called as the program.
+# Packages in Debian and Fedora whose names differ from the program's.
 PACKAGED = {"ninja": "ninja-build"}
 COMPILER_OF = {"cpp": ("CXX", "c++"), "fortran": ("FC", "gfortran"), "c": ("CC", "cc")}
 OPTIONS = ("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit")
@@ -75,7 +75,7 @@ def _decoder() -> Iterator[Check]:
     decodable = processor_of_family(this_cpu_family()).decodable
     if decodable is not None and not decodable.installed:
         name = decodable.distribution
-        yield Check(True, f"{name} is not installed: code is not counted, links are not audited (pip install {name})")
+        yield Check(True, f"{name} is not installed: no instruction is counted, no link audited (pip install {name})")
 
 
 def examine_files(folder: Path) -> Iterator[Check]:
@@ -100,7 +100,7 @@ def problem_of(error: IsagenError) -> Check:
 
 
 def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
-    """Check a tool, which other builds than pip's isolated ones need on PATH."""
+    """Check a tool. It must be on PATH, unless pip builds in isolation and installs it."""
     program = next(filter(None, map(shutil.which, names)), None)
     if program is None:
         beside = shutil.which(names[0], path=str(Path(sys.executable).parent))
@@ -120,7 +120,7 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
 
 
 def _languages(sources: Sources) -> list[str]:
-    """Return the languages of the kernels that the text names. If it names none: C++ if the project has it, or C."""
+    """Return the languages of the kernels that meson.build names. If it names none, return the project's, C++ or C."""
     suffixes = {Path(name).suffix for name in sources.kernel_names()}
     languages = {LANGUAGE_OF_SUFFIX[suffix] for suffix in suffixes if suffix in LANGUAGE_OF_SUFFIX}
     if not languages:
@@ -192,7 +192,7 @@ def _kernels(sources: Sources, fragment: str) -> Check:
 
 
 def _variables(sources: Sources) -> tuple[str, str]:
-    """Return the variables of Meson that the project sets and takes."""
+    """Return the names of two variables: of the kernels, which the project sets, and of the dependency that it uses."""
     return ("isa_sets", "isa_kernels_deps") if sources.find(SETS) else ("isa_kernels", "isa_kernels_dep")
 
 

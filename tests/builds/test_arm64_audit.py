@@ -94,7 +94,7 @@ def test_a_variable_of_cpu_features_behind_the_got(findings, where):
     )
     (finding,) = findings(source)
     assert (finding.kind, finding.cause) == ("unproven", "check")
-    assert finding.detail == "runs when loaded, perhaps only where OPENSSL_armcap_P says so"
+    assert finding.detail == "runs when loaded, perhaps only if a test of OPENSSL_armcap_P allows it"
 
 
 def test_atomic_operations_are_no_detection(findings):

@@ -200,7 +200,7 @@ def test_code_that_the_compiler_s_own_resolver_chooses_from(link, flags):
 @pytest.mark.smoke
 def test_a_check_of_the_cpu_on_the_way_is_told(link):
     source = CALLS.replace("planted(); ", 'if (__builtin_cpu_supports("avx2")) planted(); ')
-    detail = "runs when loaded, perhaps only where middle finds what it needs"
+    detail = "runs when loaded, perhaps only if middle detects the features that this code needs"
     assert findings(link(source))["planted"].detail == detail
     source = "#include <cpuid.h>\n" + CALLS.replace(
         "__attribute__((noinline)) static void middle",

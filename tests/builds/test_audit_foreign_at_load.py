@@ -121,7 +121,7 @@ __attribute__((constructor)) static void first(void) {{ data[1] = 1; if ({name})
         library = link(text.format(attribute=AVX2, double=DOUBLE, name=name), "-fvisibility=hidden", "-O1")
         (finding,) = audit(library).findings
         assert (finding.kind, finding.symbol) == (kind, "planted")
-        assert finding.detail == f"runs when loaded, perhaps only where {name} says so"
+        assert finding.detail == f"runs when loaded, perhaps only if a test of {name} allows it"
 
 
 @pytest.mark.parametrize("code", ["d5 10 50", "c4 e5 7b fd c1"], ids=["apx", "amx-fp8"])

@@ -312,7 +312,7 @@ def test_without_the_decoder_a_build_works_and_says_that_links_are_not_audited(s
     scaffold.ninja()
     assert "\naudited: no, iced-x86 is not installed\n" in scaffold.isagen("matrix", "build").stdout
     assert (
-        "ok       iced-x86 is not installed: code is not counted, links are not audited (pip install iced-x86)\n"
+        "ok       iced-x86 is not installed: no instruction is counted, no link audited (pip install iced-x86)\n"
     ) in scaffold.isagen("doctor").stdout
     refused = scaffold.isagen("audit", "build", check=False)
     assert (refused.returncode, refused.stdout) == (

@@ -329,4 +329,4 @@ def test_on_another_architecture_the_command_says_so(monkeypatch, capsys):
     assert main(["cpu", "--table", "x86"]) == 1
     said = capsys.readouterr().err
     assert "this CPU (aarch64) is not an x86 CPU" in said
-    assert "only x86 CPUs can be asked so far" in said
+    assert "run isagen on an x86 CPU, or choose a table for this CPU" in said

@@ -330,7 +330,7 @@ def test_a_level_whose_kernel_registers_nothing_lost_no_code(new_project):
 def test_a_whole_module_withholds_nothing(new_project):
     project = new_project("pybind_module")
     (project.folder / "isagen/isa.toml").write_text('withhold = "mine"\n')
-    assert "isa.toml: withhold: a whole module cannot have it: " in project.setup(check=False)
+    assert "isa.toml: withhold: a whole module cannot use it: " in project.setup(check=False)
 
 
 def test_arguments_for_all_kernels(new_project):

@@ -14,15 +14,15 @@ from .entries import ARRAY_TYPES, AT_EXIT, LOADER_FUNCTIONS, WHEN_LOADED, ElfSec
 from .reader import Elf
 from .relocations import RelocatedElf, relocations, word_at
 
-# The tags in .dynamic of the address and the size of an array of functions, and of the address of a function.
+# Tags in .dynamic: (address, size in bytes) of an array of functions, as DT_INIT_ARRAY and DT_INIT_ARRAYSZ.
 DYNAMIC_ARRAYS = {(25, 27): WHEN_LOADED, (32, 33): WHEN_LOADED, (26, 28): AT_EXIT}
-DYNAMIC_FUNCTIONS = {12: WHEN_LOADED, 13: AT_EXIT}  # DT_INIT, DT_FINI
+DYNAMIC_FUNCTIONS = {12: WHEN_LOADED, 13: AT_EXIT}  # tags whose value is the address of a function: DT_INIT, DT_FINI
 JUMPS = (".plt", ".iplt")
 NO_FUNCTION = (0, (1 << 64) - 1)  # values in an array that are no functions: they mark its start or end
 
 
 class ElfPointers(ObjectPointers):
-    """The pointers of an ELF file, of an object or a linked one; `kinds` are its processor's relocation types."""
+    """The pointers of an ELF file, which may be an object or linked; `kinds` are its processor's relocation types."""
 
     def __init__(self, elf: LoadedElf, kinds: RelocationTypes) -> None:
         super().__init__(elf, kinds)
@@ -99,7 +99,7 @@ class ElfPointers(ObjectPointers):
             in_file = symbol.defined and symbol.kind != SymbolKind.RESOLVER
             return Target(symbol.address if in_file else 0, self.elf.name(symbol))
         if named == "none" and within(self.slot_ranges, slot):
-            # The file contains the slot's value if its address is fixed, or if .relr.dyn relocates it.
+            # No relocation names the slot: the file is linked at a fixed address, or .relr.dyn relocates the slot.
             value = word_at(self.elf, slot)
             return Target(value, null=not value)
         return Target(resolved=named == "resolver")
@@ -135,7 +135,7 @@ class LoadedElf(RelocatedElf):
 
     def pointers(self, kinds: RelocationTypes) -> ElfPointers:
         for section in self.sections:
-            if section.type == e.SHT_CREL:  # the audit has to read relocations; sealing only copies these
+            if section.type == e.SHT_CREL:  # sealing copies such a section without reading it
                 raise self.fail(f"section {section.name} contains relocations in a form that is not read (CREL)")
         return ElfPointers(self, kinds)
 
@@ -155,7 +155,7 @@ def _data_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int]
                 elif kind in kinds.slot and elf.dynamic_table is not None:
                     symbol = elf.symbol_of(elf.dynamic_table, number)
                     if symbol.defined and symbol.kind != SymbolKind.RESOLVER:
-                        # Slots of the GOT have no addend: what they contain is not one.
+                        # GLOB_DAT and JUMP_SLOT have no addend: `relocations` may give the slot's content instead.
                         yield offset, symbol.address + (addend if kind in kinds.absolute else 0)
     if elf.fixed:
         yield from _words_that_are_addresses(elf)
@@ -182,9 +182,9 @@ def _relative_places(elf: Elf, section: ElfSection) -> Iterator[int]:
 
 
 def _words_that_are_addresses(elf: Elf) -> Iterator[tuple[int, int]]:
-    """Yield (address, value) of the words in the data of a program at fixed addresses that may be pointers.
+    """Yield (address, value) of each word that may be a pointer in the data of a program at fixed addresses.
 
-    Their values are addresses in a loaded section.
+    Such a word's value is an address in a loaded section.
     """
     loaded = [section for section in elf.sections if section.flags & e.SHF_ALLOC and section.size]
     if not loaded or not elf.layout.wide:

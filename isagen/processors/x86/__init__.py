@@ -1,4 +1,4 @@
-"""x86-64, and the baseline of 32-bit x86, which has the same features."""
+"""The processor x86-64. 32-bit x86 shares the names of features, and only its baseline is built."""
 
 from __future__ import annotations
 

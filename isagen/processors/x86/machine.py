@@ -1,4 +1,4 @@
-"""The machine that isagen runs on, for `processors.detection`; the rules are those of machine.c.
+"""The x86 CPU and OS that isagen runs on, for `processors.detection`; machine.c asks the same in generated code.
 
 Sources: arch_prctl(2) and Linux, Documentation/arch/x86/xstate.rst (permissions); Apple, sysctlbyname(3).
 """
@@ -28,7 +28,7 @@ class ThisMachine(X86Machine):
         if platform.machine().lower() not in X86:
             raise CpuError(
                 f"this CPU ({platform.machine()}) is not an x86 CPU: it has no CPUID",
-                remedy="only x86 CPUs can be asked so far",
+                remedy="run isagen on an x86 CPU, or choose a table for this CPU",
             )
         if ctypes.sizeof(ctypes.c_void_p) == 4:
             raise CpuError("a process of 32 bits cannot ask this CPU", remedy="run isagen with a Python of 64 bits")
