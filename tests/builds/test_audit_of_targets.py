@@ -196,6 +196,18 @@ def test_a_link_without_symbols(tmp_path):
     assert "portable: the link left out the symbols that its audit needs" in project.ninja(check=False)
 
 
+@pytest.mark.parametrize("allowed", ["", '[[audit.allow]]\nsymbol = "harmless_*"\nreason = "no such function"\n'])
+def test_a_link_that_strips_is_an_error(tmp_path, allowed):
+    """The audit would only count functions without names, some of which it cannot judge."""
+    need("mold")
+    project = listing(tmp_path)
+    with (project.folder / "isagen/isa.toml").open("a", encoding="utf-8") as stream:
+        stream.write(allowed)
+    project.setup(FEW, "-Dcpp_link_args=-s", **ON_LINUX)
+    said = project.ninja(check=False)
+    assert "portable: the link left out the symbols that its audit needs\n  remove the option that strips" in said
+
+
 def test_whole_modules(tmp_path):
     """The fragment itself declares their targets."""
     need("mold")
