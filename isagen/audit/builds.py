@@ -10,10 +10,11 @@ from ..binary.formats import architecture_of, is_binary, objects_in, open_binary
 from ..binary.protocol import Binary
 from ..model.errors import AuditError, IsagenError
 from ..model.names import TOOL_FOLDER
+from ..model.ninja import NinjaFile
 from ..model.plan_file import find_plans, plans_in, read_plan
 from ..model.record import MATRIX_OWNER, Record
 from ..processors.registry import is_decoded
-from .build_objects import BuildObjects
+from .build_objects import BuildObjects, linked_objects
 from .files import Progress, files_in, unseen
 from .findings import Result, failed_result
 from .flags import COMMANDS, audit_flags
@@ -85,7 +86,8 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
         if texts.isdisjoint(record.to_json() for record in records_of_build(build)):
             continue
         root = build_of(plan_path) or folder
-        objects = BuildObjects(build.plan, plan_path.parent, objects_in(path.with_name(f"{path.name}.p")), root)
+        inputs = linked_objects(link_inputs(path, root))
+        objects = BuildObjects(build.plan, plan_path.parent, inputs, root)
         result = audit_linked(binary, records, objects, baseline)
         findings, notes = result.findings, result.notes
         if build.limit.foreign:
@@ -98,6 +100,12 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
     note = "the build folder no longer has the file's plan, so objects and kernels have no names here: build it again"
     result = audit_linked(binary, records, None, baseline)
     return replace(result, notes=(*result.notes, note))
+
+
+def link_inputs(path: Path, root: Path) -> list[str]:
+    """Return the inputs of a file's link in the build folder `root`; without a ninja file, the target's objects."""
+    ninja = NinjaFile(root)
+    return ninja.inputs_of(path) if ninja.found else [str(one) for one in objects_in(path.with_name(f"{path.name}.p"))]
 
 
 def audit_one_object(binary: Binary, path: Path, shown: str, root: Path | None, baseline: Baseline) -> Result:

@@ -13,9 +13,9 @@ from typing import Any
 from ..binary.formats import is_library_name
 from ..model.files import read_bytes, write_atomically
 from ..model.names import guard_name, sealed_name
+from ..model.ninja import NinjaFile
 from ..model.plan import Build, Cell, Plan
 
-NINJA_FILE = "build.ninja"
 WARNING = (
     "isagen: warning: meson.build: no target takes {dependency}: no kernel is linked, and sources do not find "
     "isa_dispatch.h\n  give a target dependencies: {dependency}"
@@ -29,56 +29,39 @@ NOT_AUDITED = (
     "  add its target to isa_links, before subdir('isagen/audit')"
 )
 # The outputs of the steps that isagen/audit declares.
-AUDIT_STEP = re.compile(rb"\bisa_audit\d+\Z")
+AUDIT_STEP = re.compile(r"\bisa_audit\d+\Z")
 COMMANDS = "compile_commands.json"
 # Only Meson's entries have this key; entries for editors lack it.
 OUTPUT = "output"
 LANGUAGES = ("c", "cpp")
 
 
-def is_used(dispatch_source: str, build_root: str) -> bool:
-    """Return whether a rule of ninja's file in `build_root` has the `dispatch_source` as an input.
-
-    Return True without a ninja file: Meson has other backends.
-    """
-    try:
-        content = read_bytes(os.path.join(build_root, NINJA_FILE))
-    except OSError:
-        return True
-    return any(_outputs(content, _quoted(dispatch_source, build_root)))
+def is_used(dispatch_source: Path, ninja: NinjaFile) -> bool:
+    """Return whether a target compiles the `dispatch_source`. Return True without a ninja file."""
+    return not ninja.found or bool(ninja.made_from(dispatch_source))
 
 
-def unaudited(build: Build, outputs: Path, build_root: str) -> list[str]:
+def unaudited(build: Build, outputs: Path, ninja: NinjaFile) -> list[str]:
     """Return the files that are linked from sealed objects in `outputs` and that isagen/audit does not audit.
 
     Return none where links are audited in another way, or not at all.
     """
-    path = os.path.join(build_root, NINJA_FILE)
     cells = [cell for _, cell in build.plan.copies()] if build.link_audit.of_targets and build.sealing.active else []
-    if not (cells and os.path.isfile(path)):
-        return []
-    content = read_bytes(path)
-    sealed = os.path.join(outputs, sealed_name(cells[0].copy, cells[0].level))
-    files = (file for file, *_ in _outputs(content, _quoted(sealed, build_root)))
-    linked = [file for file in files if not is_library_name(os.fsdecode(file))]
-    audited = [file for file in linked if any(AUDIT_STEP.search(step) for step, *_ in _outputs(content, file))]
-    return [os.fsdecode(re.sub(rb"\$(.)", rb"\1", file)) for file in linked if file not in audited]
+    linked = _linked(outputs / sealed_name(cells[0].copy, cells[0].level), ninja) if cells else ()
+    return [file for file in dict.fromkeys(linked) if not _is_audited(file, ninja)]
 
 
-def _quoted(path: str, build_root: str) -> bytes:
-    """Return a path as ninja's file in `build_root` writes it."""
-    relative = os.path.relpath(path, build_root).replace(os.sep, "/")
-    return os.fsencode(relative.replace("$", "$$").replace(" ", "$ ").replace(":", "$:"))
+def _linked(path: Path, ninja: NinjaFile) -> Iterator[str]:
+    """Yield the files that are linked from an object, also those that are linked from a static library with it."""
+    for file in (statement.outputs[0] for statement in ninja.made_from(path) if statement.links):
+        if is_library_name(file):
+            yield from _linked(ninja.root / file, ninja)
+        else:
+            yield file
 
 
-def _outputs(content: bytes, quoted: bytes) -> Iterator[list[bytes]]:
-    """Yield the outputs of each rule in ninja's file that has the `quoted` path as an input."""
-    whole_word = re.compile(rb"(?<!\$) " + re.escape(quoted) + rb"(?: |\Z)")
-    for line in content.splitlines():
-        if line.startswith(b"build ") and quoted in line:
-            outputs, _, inputs = line.removeprefix(b"build ").partition(b": ")
-            if whole_word.search(inputs):
-                yield re.split(rb"(?<!\$) ", outputs)
+def _is_audited(file: str, ninja: NinjaFile) -> bool:
+    return any(AUDIT_STEP.search(statement.outputs[0]) for statement in ninja.made_from(ninja.root / file))
 
 
 def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iterable[str]) -> list[str]:

@@ -23,7 +23,7 @@ from ..model.plan import Plan
 from ..model.plan_file import outputs_folder, read_plan
 from .linker_process import Linking
 from .tables import check_stubs
-from .verdict import status_of
+from .verdict import judge, mark
 
 # Options that strip the symbols, which the audit needs to separate functions. GNU ld accepts a long one with one dash
 # or two, and abbreviated.
@@ -57,7 +57,10 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
             return _audit(build.plan, folder, linked, linking, objects)
 
     _check_name(output, build.cpu_family)
-    return status_of(mode, output, audit)
+    status = judge(mode, output, audit)
+    if status == 0:
+        mark(output)
+    return status
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The step of isagen/audit: it audits the linked files of a target, where no script takes the linker's place."""
+"""The step of isagen/audit: it audits the linked files of a target, unless the script in the linker's place has."""
 
 from __future__ import annotations
 
@@ -6,36 +6,55 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ..audit.builds import audit_with_plans, build_of
+from ..audit.builds import audit_with_plans, build_of, link_inputs
 from ..audit.findings import Result
 from ..audit.recorded import ALLOWED, LOST
 from ..audit.records import NO_LIMIT, records_of
-from ..binary.formats import is_binary, open_binary
-from ..model.errors import BuildError
+from ..binary.formats import is_binary, is_library_name, open_binary
+from ..model.errors import BuildError, IsagenError
 from ..model.files import write_atomically
-from ..model.plan_file import plans_in
-from .link import STRIP_WHEN_INSTALLING
-from .verdict import status_of
+from ..model.plan_file import plans_in, read_plan
+from .link import STRIP_WHEN_INSTALLING, check_unrecorded
+from .linker_process import discard
+from .tables import check_stubs
+from .verdict import is_marked, judge
 
 
 def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
-    """Audit the linked `files`, and return the exit status; write the file `stamp` if it is 0."""
+    """Audit the linked `files`, and return the exit status; write the file `stamp` if it is 0.
+
+    A static library is not linked: what links it is audited.
+    """
     root = build_of(Path(stamp)) or Path()
     plans = list(plans_in(root))
-    statuses = [status_of(mode, file, partial(_audit, file, plans, root)) for file in files]
+    statuses = [_status_of(mode, file, plans, root) for file in files if not (is_library_name(file) or is_marked(file))]
     if not any(statuses):
         write_atomically(stamp, b"")
     return max(statuses, default=0)
 
 
-def _audit(file: str, plans: Sequence[Path], root: Path) -> Result:
+def _status_of(mode: str, file: str, plans: Sequence[Path], root: Path) -> int:
+    """Return the exit status of the audit of a `file`. A file that fails it is removed, if the build made it."""
+    inputs = link_inputs(Path(file), root)
+    try:
+        return judge(mode, file, partial(_audit, file, inputs, plans, root))
+    except (IsagenError, OSError):
+        if inputs:
+            discard(file)
+        raise
+
+
+def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) -> Result:
     """Return the audit of a linked file. Raises `BuildError` if it is none that links kernels."""
-    remedy = "isa_links takes executables, shared libraries and extension modules that link isa_kernels_dep"
+    remedy = "isa_links takes executables, libraries and extension modules that link isa_kernels_dep"
     if not is_binary(file):
         raise BuildError("is in isa_links, and is no linked file", where=file, remedy=remedy)
     with open_binary(file) as binary:
         if binary.relocatable or not records_of(binary):
+            for plan in plans:
+                check_unrecorded(read_plan(plan).plan, plan.parent, binary, map(Path, inputs))
             raise BuildError("is in isa_links, and contains no record of isagen", where=file, remedy=remedy)
+        check_stubs(inputs)
         result = audit_with_plans(binary, Path(file), plans, root, NO_LIMIT)
     # Without symbols, some findings are only counted. A PE file of lld-link never has them.
     if {LOST, ALLOWED}.intersection(result.notes) or (binary.stripped and binary.format != "coff"):

@@ -59,16 +59,18 @@ def _configured(words: Sequence[str]) -> int:
     kernel source, and if isagen/audit does not audit one that links kernels. The entry of a kernel source is its
     command at LEVEL without the arguments WORD.
     """
+    from ..model.ninja import NinjaFile
     from ..model.plan_file import read_plan
     from .configured import COMPILED_TWICE, NOT_AUDITED, WARNING, add_entries, is_used, unaudited
 
     root = os.environ["MESON_BUILD_ROOT"]
     outputs, build = outputs_folder(Path(words[1]).parent), read_plan(words[1])
-    if not is_used(os.path.join(outputs, words[2]), root):
+    ninja = NinjaFile(Path(root))
+    if not is_used(outputs / words[2], ninja):
         kernel_set = build.plan.kernel_set
         dependency = f"isa_kernels_deps['{kernel_set}']" if kernel_set else "isa_kernels_dep"
         print(WARNING.format(dependency=dependency), file=sys.stderr)
-    for file in unaudited(build, outputs, root):
+    for file in unaudited(build, outputs, ninja):
         print(NOT_AUDITED.format(file=file), file=sys.stderr)
     if len(words) > 3:
         for path in add_entries(root, build.plan, outputs, words[3], words[4:]):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 from ..audit.findings import WARNINGS, Result
 from ..model.errors import IsagenError, reported
 from .linker_process import discard
 
 
-def status_of(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
+def judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
     """Call the `audit` of the file `output`, print what it finds, and return the exit status.
 
     In `mode` error, a fault removes the file. In mode warn, it is a warning.
@@ -26,6 +29,25 @@ def status_of(mode: str, output: str, audit: Callable[[], Result | None]) -> int
     if status:
         discard(output)
     return status
+
+
+def mark(output: str) -> None:
+    """Note that the linked file `output` has been audited."""
+    with suppress(OSError):  # a link of Meson's own checks has no such folder
+        _mark_of(output).touch()
+
+
+def is_marked(output: str) -> bool:
+    """Return whether the linked file `output` has been audited since it was written."""
+    try:
+        return _mark_of(output).stat().st_mtime_ns >= os.stat(output).st_mtime_ns
+    except OSError:
+        return False
+
+
+def _mark_of(output: str) -> Path:
+    """Return the path of the file that marks `output` as audited, in the folder of its target's objects."""
+    return Path(f"{output}.p", "isa_audited")
 
 
 def _report(mode: str, result: Result) -> int:

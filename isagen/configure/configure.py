@@ -201,7 +201,12 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         system=request.system,
         sealing=sealing,
         link_audit=find_audit(
-            request.compilers, request.audit, table.features.processor, limit, request.audits_targets
+            request.compilers,
+            request.audit,
+            table.features.processor,
+            limit,
+            request.reached,
+            request.audits_targets,
         ),
         record=_record(request, config, table, plan, sealing),
         limit=limit,

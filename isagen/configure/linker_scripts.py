@@ -42,13 +42,13 @@ RUNTIMES = {"gcc": "gfortran"}
 
 
 def find_audit(
-    compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit, audits_targets: bool
+    compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit, reached: bool, audits_targets: bool
 ) -> LinkAudit:
     """Return how links are audited, or the reason why not.
 
-    `mode` is the option isa_audit, or "unreached" if the test link failed. No audit is no error: users can still call
-    `isagen audit`, and the matrix contains the reason. `audits_targets` tells whether the fragment has a step for links
-    where no script takes the linker's place.
+    `mode` is the option isa_audit. `reached` is false if the test link failed. No audit is no error: users can still
+    call `isagen audit`, and the matrix contains the reason. `audits_targets` is true if the fragment has a step for
+    links where no script takes the linker's place.
     """
     compiler = [one for one in compilers if one.language != "fortran" or len(compilers) == 1][-1]  # the one that links
     written = format_under(compiler.baseline_macros)
@@ -65,7 +65,7 @@ def find_audit(
     reason = ""
     if not written.links_by_script:
         reason = f"isagen does not take the linker's place where objects are {written.shown}"
-    elif mode == "unreached":
+    elif not reached:
         reason = (
             f"{compiler.name}, as this build calls it, does not take its linker from where -B says: perhaps because of "
             "another -B or --ld-path, or a ':' in the build folder's path"
@@ -79,14 +79,14 @@ def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, 
     """Return the part of the answer about the audit.
 
     `link_args` enable the audit, and link the Fortran run-time library. `link_proof` is the argument of the test link,
-    which Meson tries in each of `proof_languages`. `audits_targets` is not empty if isagen/audit has links to audit.
+    which Meson tries in each of `proof_languages`. `audits` is not empty if links can be audited.
     """
     folder = output / linkers_folder(plan_file, audit.mode)
     return {
         "link_args": [*([f"-B{folder}"] if audit.active else []), *_libraries(compilers)],
         "link_proof": [f"-Wl,{PROOF}"],
         "proof_languages": [one.language for one in compilers if one.language != "fortran"] if audit.active else [],
-        "audits_targets": ["yes"] if audit.of_targets else [],
+        "audits": ["yes"] if audit.active or audit.of_targets else [],
     }
 
 

@@ -14,13 +14,13 @@ from ..probe.compiler import CLANG_CL, Compiler
 from .keyval import SEPARATOR
 
 # The version of the arguments and of the answer to them; raise it when either changes.
-FRAGMENT_FORMAT = 11
+FRAGMENT_FORMAT = 12
 
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile")
 # The names of arguments. Those of a set follow its --of, and those of a compiler its --language.
 ONCE = (
     *PATHS,
-    *("name", "set", "label", "cpu-family", "system", "optimization", "b_lto"),
+    *("name", "set", "label", "cpu-family", "system", "optimization", "b_lto", "reached"),
     *("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit"),
 )
 OF_SET = ("has", "kernel", "string", "generated", "module", "pch")
@@ -45,7 +45,8 @@ class Request:
     `kernels` are relative to `project_root`; `generated` maps generated kernels to paths relative to `build_root`.
     `other_kernels` are the kernels of other sets. `editor` is the level for compile_commands.json. `kernel_set` is the
     set's name in files and symbols, which is unique in a project; `config_set` is its name in isa.toml. `module` names
-    the extension module that the kernels form; `precompiled` are the languages with a precompiled header.
+    the extension module that the kernels form; `precompiled` are the languages with a precompiled header. `reached` is
+    false if the compilers do not call the scripts in the linker's place.
     """
 
     config: Path
@@ -70,6 +71,7 @@ class Request:
     cache: bool = True
     seal: bool = True
     audit: str = "error"
+    reached: bool = True
     optimization: str = ""
     lto: bool = False
 
@@ -155,6 +157,7 @@ def request_of(arguments: Arguments) -> Request:
         cache=values["isa_probe_cache"] == "true",
         seal=values["isa_seal"] == "true",
         audit=values["isa_audit"],
+        reached=values["reached"] == "true",
         optimization=values["optimization"],
         lto=values["b_lto"] == "true",
     )

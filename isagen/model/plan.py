@@ -173,8 +173,7 @@ class Sealing:
 class LinkAudit:
     """The audit of links. `how` describes for people how links are audited, or why they are not.
 
-    `linkers` maps names of linkers to their paths; scripts are called instead of them. `mode` is error, warn, off, or
-    unreached if the compiler does not call the scripts.
+    `linkers` maps names of linkers to their paths; scripts are called instead of them. `mode` is error, warn or off.
     """
 
     mode: str = "off"

@@ -101,9 +101,18 @@ def test_linux_with_a_linker_out_of_reach(tmp_path):
 
 
 def test_where_a_script_audits_links_nothing_is_audited_twice(tmp_path):
+    """The step audits only what has passed the script by: here through an option of the target."""
     project = listing(tmp_path)
-    assert re.search(r"audited +: when linked, by a script in the linker's place\n", project.setup(FEW))
-    assert audits(project.steps()) == 0
+    plant(project)
+    said = project.setup(FEW, "-Disa_audit=warn")
+    assert re.search(r"audited +: when linked, by a script in the linker's place, with warnings only\n", said)
+    warning = "isagen audit: warning: portable: "
+    assert project.ninja().count(warning) == 1
+    project.edit("meson.build", "dependencies:", "link_args: '-B/usr/libexec/mold', dependencies:")
+    need("mold")
+    assert project.ninja().count(warning) == 1
+    project.setup("--reconfigure", "-Disa_audit=error")
+    assert FAULT.search(project.ninja(check=False))
 
 
 def test_what_isa_audit_says(tmp_path):
@@ -160,15 +169,35 @@ def test_a_target_that_is_left_out_is_named(tmp_path):
     assert warning in project.setup("--reconfigure")
 
 
+def test_static_libraries_among_the_inputs(tmp_path):
+    """Their objects are judged as the target's own are, and what links kernels through one of them is named."""
+    project = listing(tmp_path, "[kernels, program]")
+    project.edit(
+        "meson.build",
+        "program = executable('portable', 'main.cpp', 'early.cpp', dependencies: isa_kernels_dep)",
+        "kernels = static_library('kernels', 'early.cpp', dependencies: isa_kernels_dep)\n"
+        "bits = static_library('bits', 'bits.cpp', cpp_args: '-mbmi')\n"
+        "program = executable('portable', 'main.cpp', link_with: [kernels, bits], dependencies: isa_headers_dep)",
+    )
+    (project.folder / "bits.cpp").write_text("int zeros(unsigned x) { return __builtin_ctz(x); }\n")
+    project.edit("main.cpp", "int main()\n{", "int zeros(unsigned);\nint main(int count, char **)\n{\n  zeros(count);")
+    across(project, WINDOWS["mingw"])
+    said = project.ninja(check=False)
+    assert FAULT.search(said)
+    assert re.search(r"zeros\(unsigned int\), in libbits.a.p/bits.cpp.obj\n.*\n +needs +bmi1\n", said)
+    project.edit("meson.build", "isa_links = [kernels, program]", "isa_links = [kernels]")
+    assert "portable.exe links kernels, and isagen/audit does not audit it\n" in project.setup("--reconfigure")
+
+
 def test_what_links_no_kernels_is_refused(tmp_path):
-    more = "own = static_library('own', 'own.c')\nother = executable('other', 'own.c')"
-    project = listing(tmp_path, "[own, other, program]", more)
+    more = "copy = configure_file(input: 'own.c', output: 'copy', copy: true)\nother = executable('other', 'own.c')"
+    project = listing(tmp_path, "[copy, other, program]", more)
     (project.folder / "own.c").write_text("int main(void) { return 0; }\n")
     across(project, WINDOWS["mingw"])
     said = project.ninja(check=False)
-    remedy = "isa_links takes executables, shared libraries and extension modules that link isa_kernels_dep"
+    remedy = "isa_links takes executables, libraries and extension modules that link isa_kernels_dep"
     for problem in (
-        "libown.a: is in isa_links, and is no linked file",
+        "copy: is in isa_links, and is no linked file",
         "other.exe: is in isa_links, and contains no record of isagen",
     ):
         assert f"isagen: error: {problem}\n  {remedy}\n" in said
@@ -206,6 +235,17 @@ def test_a_link_that_strips_is_an_error(tmp_path, allowed):
     project.setup(FEW, "-Dcpp_link_args=-s", **ON_LINUX)
     said = project.ninja(check=False)
     assert "portable: the link left out the symbols that its audit needs\n  remove the option that strips" in said
+
+
+def test_a_link_that_discards_the_record(tmp_path):
+    project = listing(tmp_path)
+    (project.folder / "discard.ld").write_text("SECTIONS { /DISCARD/ : { *(.note.*) } } INSERT AFTER .comment;\n")
+    script = "'-Wl,-T,' + meson.project_source_root() / 'discard.ld'"
+    project.edit("meson.build", "dependencies:", f"link_args: {script}, dependencies:")
+    assert BY_TARGETS in project.setup(FEW, LDFLAGS="-B/usr/bin")
+    said = project.ninja(check=False)
+    assert "portable: contains no record of isagen, although kernels are linked into it\n  a linker script" in said
+    assert not project.path("portable").exists()
 
 
 def test_whole_modules(tmp_path):

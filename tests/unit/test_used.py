@@ -6,6 +6,7 @@ import pytest
 
 from isagen.build.configured import is_used, unaudited
 from isagen.model.names import sealed_name
+from isagen.model.ninja import NinjaFile
 from isagen.model.plan import BY_TARGETS, LinkAudit
 from support.model import build_of, kernel_row, plan_of
 
@@ -24,22 +25,22 @@ COMMAND = " COMMAND = python isa_tool stubs isagen/isa_dispatch.cpp\n"
 )
 def test_ninja_file(tmp_path, text, used):
     (tmp_path / "build.ninja").write_text(text)
-    assert is_used(tmp_path / "isagen/isa_dispatch.cpp", tmp_path) is used
+    assert is_used(tmp_path / "isagen/isa_dispatch.cpp", NinjaFile(tmp_path)) is used
 
 
 def test_a_path_that_ninja_quotes(tmp_path):
     (tmp_path / "build.ninja").write_text("build x.o: cpp_COMPILER my$ isa$$/isa_dispatch.c\n")
-    assert is_used(tmp_path / "my isa$/isa_dispatch.c", tmp_path)
-    assert not is_used(tmp_path / "isa$/isa_dispatch.c", tmp_path)
+    assert is_used(tmp_path / "my isa$/isa_dispatch.c", NinjaFile(tmp_path))
+    assert not is_used(tmp_path / "isa$/isa_dispatch.c", NinjaFile(tmp_path))
 
 
 def test_another_backend_is_not_judged(tmp_path):
-    assert is_used(tmp_path / "isagen/isa_dispatch.c", tmp_path)
+    assert is_used(tmp_path / "isagen/isa_dispatch.c", NinjaFile(tmp_path))
 
 
 @pytest.mark.parametrize("folder", ["isagen", "my isa$"])
 def test_targets_that_are_not_audited(tmp_path, folder):
-    """A static library is not linked; what has no sealed object among its inputs is another target."""
+    """What a static library with a sealed object is linked into counts, too."""
     kernel = kernel_row("k.cpp", {"DEFAULT": "k.cpp.DEFAULT.cpp"})
     build = build_of(plan_of(["DEFAULT"], [kernel]))
     build = replace(build, link_audit=LinkAudit(how=BY_TARGETS))
@@ -48,9 +49,10 @@ def test_targets_that_are_not_audited(tmp_path, folder):
         f"build one.exe: cpp_LINKER one.p/a.o {object_file}\nbuild two.dll | two.dll.a: c_LINKER {object_file}\n"
         f"build lib.a: STATIC_LINKER {object_file}\nbuild three$ files.so: cpp_LINKER a.o {object_file} | b.o\n"
         "build four: c_LINKER a.o\nbuild isagen/audit/isa_audit1: CUSTOM_COMMAND two.dll | /usr/bin/python3\n"
-        "build copy: CUSTOM_COMMAND one.exe\n"
+        "build copy: CUSTOM_COMMAND one.exe\nbuild outer.a: STATIC_LINKER b.o | lib.a\n"
+        "build five: c_LINKER_RSP a.o | /usr/lib/libm.so outer.a\nbuild all: phony outer.a lib.a five\n"
     )
-    assert unaudited(build, tmp_path / folder, str(tmp_path)) == ["one.exe", "three files.so"]
+    assert unaudited(build, tmp_path / folder, NinjaFile(tmp_path)) == ["one.exe", "five", "three files.so"]
     audited = replace(build, link_audit=LinkAudit(how="off"))
-    assert unaudited(audited, tmp_path / folder, str(tmp_path)) == []
-    assert unaudited(build, tmp_path / folder, str(tmp_path / "other backend")) == []
+    assert unaudited(audited, tmp_path / folder, NinjaFile(tmp_path)) == []
+    assert unaudited(build, tmp_path / folder, NinjaFile(tmp_path / "other backend")) == []

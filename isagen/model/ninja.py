@@ -1,0 +1,70 @@
+"""Reads build.ninja: the files that are linked from an object, and the inputs of a link."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .files import read_bytes
+
+NINJA_FILE = "build.ninja"
+SPACE = re.compile(rb"(?<!\$) ")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A build statement, with paths as ninja reads them. Both lists include implicit ones."""
+
+    rule: str
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+    @property
+    def links(self) -> bool:
+        """Whether a linker or an archiver makes the outputs, by Meson's name for the rule, such as cpp_LINKER_RSP."""
+        return "LINKER" in self.rule
+
+
+class NinjaFile:
+    """The build.ninja of a build folder. Meson's other backends write none: `found` is then false."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        try:
+            self._content = read_bytes(root / NINJA_FILE)
+        except OSError:
+            self._content = b""
+        self.found = bool(self._content)
+
+    def made_from(self, path: Path) -> list[Statement]:
+        """Return the statements that have a file as an input."""
+        name = self._name(path)
+        return [statement for statement in self._with(name) if name in statement.inputs]
+
+    def inputs_of(self, path: Path) -> list[str]:
+        """Return the inputs of the statement that makes a file; none if there is no such statement."""
+        name = self._name(path)
+        found = (statement.inputs for statement in self._with(name) if name in statement.outputs)
+        return [os.path.join(self.root, file) for file in next(found, ())]
+
+    def _name(self, path: Path) -> str:
+        """Return the path of a file as Meson gives it to ninja."""
+        return os.path.relpath(path, self.root).replace(os.sep, "/")
+
+    def _with(self, name: str) -> Iterator[Statement]:
+        """Yield the statements that contain a path. Other lines, which may be megabytes, are only searched."""
+        quoted = os.fsencode(re.sub(r"([$ :])", r"$\1", name))
+        for line in self._content.splitlines():
+            if line.startswith(b"build ") and quoted in line:
+                outputs, _, rest = line.removeprefix(b"build ").partition(b": ")
+                rule, _, inputs = rest.partition(b" ")
+                yield Statement(rule.decode(), _paths(outputs), _paths(inputs))
+
+
+def _paths(text: bytes) -> tuple[str, ...]:
+    """Return the paths in a part of a build statement, without the bars before implicit ones."""
+    words = (word for word in SPACE.split(text) if word.strip(b"|"))
+    return tuple(os.fsdecode(re.sub(rb"\$(.)", rb"\1", word)) for word in words)
