@@ -25,7 +25,7 @@ from ..binary.protocol import MERGEABLE, Binding
 from ..code.references import ResolvedReference
 from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Kind
 from .findings import Finding
-from .known_functions import CALLBACK_ARGUMENTS, is_harmless
+from .known_functions import CALLBACK_ARGUMENTS, is_harmless, is_of_instrumentation
 from .reachable import ReachableCode, Root
 from .subject import Subject
 
@@ -146,8 +146,15 @@ class Initialisers:
 
         Each is (index of an object, address, whether it is in data that refers to RTTI of the C++ library).
         """
-        mangling = self._objects[number].subject.binary.mangling
-        for reference in self._reached[number].all_references():
+        subject = self._objects[number].subject
+        mangling = subject.binary.mangling
+        references_of_project = (
+            reference
+            for function, references in self._reached[number].references.items()
+            if not is_of_instrumentation(subject.code.name(function))
+            for reference in references
+        )
+        for reference in references_of_project:
             if reference.kind in DIRECT or reference.kind in CALLS or not (reference.target or reference.name):
                 continue
             waiting = [(number, reference.target, reference.name)]

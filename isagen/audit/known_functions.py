@@ -26,6 +26,11 @@ def _patterns(table: str) -> Pattern[str]:
     return re.compile("|".join(translate(pattern) for name in section.names() for pattern in section.strings(name)))
 
 
+def is_of_instrumentation(name: str) -> bool:
+    """Return whether a function passes addresses to the functions of instrumentation only."""
+    return _patterns("instrumentation").match(name) is not None
+
+
 def is_harmless(name: str) -> bool:
     """Return whether a function neither stores nor calls its arguments, or a variable contains no address.
 

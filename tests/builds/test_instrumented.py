@@ -107,6 +107,25 @@ def whole(folder):
     return project
 
 
+def thrower(folder):
+    """A project whose kernel throws an exception of its own, and calls functions in a table."""
+    project = make_project(folder, "portable")
+    project.edit(
+        "kernels/dot.cpp",
+        "namespace {\n",
+        "#include <stdexcept>\nnamespace {\n"
+        "struct failure : std::logic_error { using std::logic_error::logic_error; };\n"
+        'float fail(float) { throw failure(""); }\nfloat twice(float x) { return 2 * x; }\n',
+    )
+    project.edit(
+        "kernels/dot.cpp",
+        "  long sum = 0;\n",
+        "  static constexpr float (*calls[])(float) = {fail, twice};\n  calls[size >= 0](1);\n  long sum = 0;\n",
+    )
+    project.isagen("init")
+    return project
+
+
 @pytest.mark.parametrize("options", [["-Db_pgo=generate"], XRAY, LIBCPP], ids=["profiles", "XRay", "hardened libc++"])
 def test_builds_of_clang(prepared, options):
     need_runtime(CLANG, *FLAGS.get(options[0], ()))
@@ -141,6 +160,14 @@ def test_programs(prepared, compiler, options):
     for program in ("static", "shared"):
         assert project.run(project.path(program)).stdout == f"{ANSWER}\n"
     assert project.isagen("audit", "build").returncode == 0
+
+
+def test_classes_of_kernels_that_the_address_sanitizer_registers(prepared):
+    """Clang's initialiser names every variable of the file: type information, and tables of the level's functions."""
+    need_runtime(CLANG, "-fsanitize=address,undefined")
+    options = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=0"]
+    project = prepared(thrower, LEVEL, *options, CXX=CLANG)
+    assert project.run(project.path("portable")).returncode == 0
 
 
 def test_a_profile_of_gcc_is_used(prepared):
