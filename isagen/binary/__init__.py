@@ -1,1 +1,1 @@
-"""Binary formats: one package for each, behind the protocols of `protocol`; `formats` lists them."""
+"""Reads and seals binary files. Each format is a package behind the protocols of `protocol`; `formats` lists them."""

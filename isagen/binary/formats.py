@@ -1,4 +1,4 @@
-"""The binary formats that isagen knows, and functions that open a file of any of them."""
+"""The list of binary formats, and functions that recognise and open a file of any format."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from .protocol import Architecture, Binary
 from .sealing_protocol import Format, ObjectFile
 
 FOLDER = os.path.dirname(__file__)
-# One line for each format's folder.
-NAMES = ("elf", "coff", "macho")
+NAMES = ("elf", "coff", "macho")  # the formats' folders
 FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__) for name in NAMES)
-HEAD = 1024  # bytes that show a file's format and architecture: a PE file starts with a program for DOS
+HEAD = 1024  # bytes that contain a file's format and architecture: in a PE file, they follow a program for DOS
 # The first bytes of archives of objects, in all formats.
 ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
 
@@ -58,7 +57,7 @@ def format_names() -> str:
 
 
 def architecture_of(path: AnyPath) -> Architecture | None:
-    """Return the architecture of a binary's code; None if its first bytes name none."""
+    """Return the architecture of a binary's code; None if its first bytes contain none."""
     head = _head(path)
     format = _format_of(head)
     return format.architecture(head) if format is not None else None
@@ -76,7 +75,7 @@ def system_of(binary: Binary) -> str:
 
 
 def format_under(macros: Container[str]) -> Format | None:
-    """Return the format of the objects of a compiler that predefines `macros`; None if it is unknown."""
+    """Return the format that a compiler which predefines `macros` writes; None if it is unknown."""
     return next((format for format in FORMATS if any(macro in macros for macro in format.macros)), None)
 
 
@@ -127,7 +126,7 @@ def _head(path: AnyPath) -> bytes:
     """Return the first bytes of a file; none if it cannot be read."""
     try:
         return _read_head(path)
-    except (OSError, ValueError):  # the locale may not be able to encode the name
+    except (OSError, ValueError):  # ValueError: the locale cannot encode the name
         return b""
 
 

@@ -1,4 +1,4 @@
-"""The initial values of an object's data: the symbols that its pointers lead to, and a text to compare and to show."""
+"""Reads initial values of an object's data: the symbols that pointers lead to, and a text to compare and show."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .object_reader import ReadObject
 from .protocol import CODE_KINDS, Binding, Symbol, SymbolKind
 from .sealing_protocol import PointerTargets
 
-# Symbols of Arm's ABIs that mark where code and data start (AAELF64, "Mapping symbols"): they name neither.
+# Symbols of Arm's ABIs that only mark where code or data starts (AAELF64, "Mapping symbols").
 MAPPING = re.compile(r"\$[adtx](\.|\Z)")
 SHORT = 32  # bytes of an initial value that are shown
 
 
 class InitialValues:
-    """The initial values of the data of one object. Sections are given by index."""
+    """The initial values of one object's data. Parameters `section` and `index` are a section's index."""
 
     def __init__(self, file: ReadObject) -> None:
         self._file = file
@@ -95,7 +95,7 @@ class InitialValues:
         return by_section
 
     def _code_name(self, symbol: Symbol, address: int) -> str:
-        """Return the name of the code at an address that a relocation to a local symbol leads to."""
+        """Return the name of the code at `address`, to which a relocation with a local symbol leads."""
         if symbol.kind in CODE_KINDS:
             return self._file.name(symbol)
         symbols = self._symbols.get(symbol.section, [])
@@ -112,8 +112,8 @@ class InitialValues:
     def _end_of_target(self, index: int, address: int) -> int:
         """Return the end of the data that a pointer leads to.
 
-        A string literal has no symbol, and ends in a null character. The bytes after it are of other literals, and may
-        differ between levels.
+        A string literal has no symbol, so it ends at its null character. The bytes after it belong to other literals,
+        which may differ between levels.
         """
         end, section = self._end(index, address), self._file.sections[index]
         named = any(start == address for start, _, _ in self._symbols.get(index, ()))

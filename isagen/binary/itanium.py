@@ -1,4 +1,4 @@
-"""Names of the Itanium C++ ABI, which all compilers except Microsoft's use (`isagen.binary.protocol.Mangling`)."""
+"""Demangles and classifies names of the Itanium C++ ABI, that of GCC and Clang (`isagen.binary.protocol.Mangling`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _demangler() -> tuple[Any, Any] | None:
 
 @cache
 def demangle(symbol: str) -> str:
-    """Return a symbol as C++ spells it, or unchanged. A suffix after a dot does not change: GCC's clone `f.cold`."""
+    """Return a symbol as C++ spells it, or unchanged. A suffix such as ``.cold`` does not change."""
     libraries = _demangler()
     if libraries is None or not symbol.startswith("_Z"):
         return symbol
@@ -56,7 +56,7 @@ def is_guard(name: str) -> bool:
 
 
 def is_standard(name: str) -> bool:
-    """Return whether a name of type information or of a vtable is for a class of the C++ library, or of its ABI."""
+    """Return whether a name of type information or of a vtable belongs to a class of the C++ library or its ABI."""
     return name[4:].startswith(("St", "NSt", "Sa", "Ss", "Si", "So", "Sd", "N10__cxxabiv1"))
 
 
@@ -73,8 +73,8 @@ def is_destructor(name: str) -> bool:
 def initialised_variables(names: Collection[str]) -> Iterator[str]:
     """Yield the guards and initialisation functions in `names`, and the variables that these initialise.
 
-    A guard does not show whether its variable has a mangled name or a plain one, so both are yielded (Itanium C++ ABI,
-    5.1.4.4; ``_ZTH`` is for thread-local variables).
+    A guard's name does not show whether the variable has a mangled name or a plain one, so both names are yielded
+    (Itanium C++ ABI, 5.1.4.4). ``_ZTH`` is the initialisation function of a thread-local variable.
     """
     for name in names:
         if name.startswith(("_ZGV", "_ZTH")):

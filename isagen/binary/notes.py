@@ -1,4 +1,4 @@
-"""Notes, as ELF has them: each has an owner and a text. `strip` and garbage collection do not remove them."""
+"""Writes and reads notes in ELF's form: an owner and a text. `strip` and garbage collection do not remove notes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ TYPE = 1
 
 
 def note_of(owner: str, text: bytes, order: Literal["little", "big"] = "little") -> bytes:
-    """Return the note of a text: sizes and type, the owner, the text, each padded to 4 bytes."""
+    """Return a note: its sizes and type, then the owner and the text, each padded to 4 bytes."""
     words, content = _parts(owner, text)
     return b"".join(number.to_bytes(4, order) for number in words) + content
 
 
 def note_text(owner: str, text: bytes) -> str:
-    """Return the note of a text as the elements of a C array; its words have the byte order of the C's target."""
+    """Return a note as the elements of a C array. ISA_NOTE_WORD writes words in the target's byte order."""
     words, content = _parts(owner, text)
     return f"  {', '.join(f'ISA_NOTE_WORD({number}u)' for number in words)},\n{array_text(content)}"
 

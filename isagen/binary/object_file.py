@@ -1,4 +1,4 @@
-"""What objects of several formats share in sealing: values of data, symbols that are not local, and a digest."""
+"""Base classes of objects that can be sealed: values of data, symbols that are not local, and a digest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ReaderT = TypeVar("ReaderT", bound=ObjectReader)
 
 
 class SealableObject:
-    """An object in memory; the part of `isagen.binary.sealing_protocol.ObjectFile` that all formats share.
+    """An object in memory: the part of `isagen.binary.sealing_protocol.ObjectFile` that all formats share.
 
     Its constructor raises `BuildError`, which names `path`, if `data` is not an object of the format.
     """
@@ -41,7 +41,7 @@ class SealableObject:
         return cls(data, path)
 
     def read_error(self, problem: str) -> BuildError:
-        """Return the error for a file that is not an object, or a damaged one."""
+        """Return the error for a file that is damaged or no object."""
         return BuildError(
             f"is not an object file that isagen can read: {problem}",
             where=str(self.path),
@@ -80,7 +80,7 @@ class ObjectInMemory(SealableObject, Generic[ReaderT]):
         self.symbols = tuple(map(self._named, (s for s in self.file.symbols() if s.binding != Binding.LOCAL)))
 
     def _check(self) -> None:
-        """Raise `AuditError` for an object that is not to be sealed."""
+        """Raise `AuditError` for an object that cannot be sealed."""
 
     def _named(self, symbol: ObjectSymbol) -> NamedSymbol:
         section = self.file.sections[symbol.section]
@@ -112,8 +112,8 @@ class ObjectInMemory(SealableObject, Generic[ReaderT]):
     def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
         """The code and constants that other objects may define too.
 
-        Type information is left out (see `ElfObject`). So are literals whose names contain their values: the linker may
-        choose the copy of any level.
+        Type information is excluded (`ElfObject` says why), and so are literals whose names contain their values: the
+        linker may choose any level's copy of them.
         """
         mergeable = (s for s in self.symbols if s.section and s.binding in MERGEABLE)
         return tuple(s for s in mergeable if s.code or (s.constant and not self._is_shared(s.name)))
@@ -138,7 +138,7 @@ class ObjectInMemory(SealableObject, Generic[ReaderT]):
 
     @property
     def bounded_sections(self) -> frozenset[str]:
-        """No sections: no section is renamed for a level."""
+        """No sections: sealing ignores symbols such as ``__start_NAME`` in these formats."""
         return frozenset()
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:

@@ -1,4 +1,4 @@
-"""What readers of objects share: the pointers of an object, and for COFF and Mach-O a file in memory."""
+"""The common part of readers of objects: protocols, a base class for COFF and Mach-O, and an object's pointers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .protocol import (
 
 
 class ObjectSection(Section, Protocol):
-    """A section of an object. The format's own section fits this protocol."""
+    """A section of an object. Each format's class of sections implements this protocol."""
 
     @property
     def offset(self) -> int:
@@ -40,7 +40,7 @@ class ObjectSection(Section, Protocol):
 
     @property
     def in_file(self) -> bool:
-        """Whether it is loaded from the file: it has content."""
+        """Whether a process maps it into memory, and the file has content for it."""
 
     @property
     def unwinding(self) -> bool:
@@ -48,11 +48,11 @@ class ObjectSection(Section, Protocol):
 
     @property
     def when_called(self) -> str:
-        """When the functions are called whose addresses it contains; "" if it is no such array."""
+        """When the loader calls the functions whose addresses it contains; "" if it is no array of functions."""
 
 
 class ReadObject(Binary, Protocol):
-    """An object as its format's reader gives it."""
+    """An object, as the reader of its format returns it."""
 
     @property
     def sections(self) -> Sequence[ObjectSection]: ...
@@ -70,8 +70,9 @@ class ReadObject(Binary, Protocol):
 class ObjectSymbol(NamedTuple):
     """A symbol of an object (`isagen.binary.protocol.Symbol`).
 
-    `section` is 0 if the symbol is undefined, absolute or common; the latter two are a `definition` too. `size` is the
-    distance to the next symbol: padding counts. Other programs and libraries cannot refer to `hidden` ones.
+    `section` is 0 if the symbol is undefined, absolute or common. `definition` is false only for an undefined symbol.
+    `size` is the distance to the next symbol, including padding. Other programs and libraries cannot refer to a
+    `hidden` symbol.
     """
 
     number: int
@@ -107,8 +108,8 @@ UNDEFINED = ObjectSymbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
 class ObjectReader:
     """A COFF or Mach-O object, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
 
-    `isagen.binary.protocol.Binary` documents its methods. A format's class reads `sections`, the first of which stands
-    for "no section", the symbols by number, and the relocations of each section.
+    `isagen.binary.protocol.Binary` documents its methods. A subclass for each format reads the sections, the symbols
+    and the relocations. The first item of `sections` stands for "no section".
     """
 
     format: str
@@ -140,12 +141,12 @@ class ObjectReader:
     def relocations(self) -> Mapping[int, Sequence[Relocation]]:
         """The relocations of each section, by its index, in order.
 
-        Addends are as in ELF: they start from the relocated place, and not from the end of the instruction.
+        Addends count as in ELF: from the relocated place, and not from the end of the instruction.
         """
         raise NotImplementedError
 
     def fail(self, problem: str) -> AuditError:
-        """Return the error of a file that is damaged or of another format, with the `problem`."""
+        """Return the error for a file that is damaged or of another format."""
         return AuditError(self.unreadable + problem, where=self.shown)
 
     def __enter__(self) -> Self:
@@ -234,8 +235,8 @@ class ObjectPointers:
                         yield relocation.address, target
 
     def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
-        every = self._file.relocations_between(section.index, start, end)
-        return [one for one in every if one.kind not in self._kinds.parts] if self._kinds.parts else every
+        found = self._file.relocations_between(section.index, start, end)
+        return [relocation for relocation in found if relocation.kind not in self._kinds.parts]
 
     def target(self, relocation: Relocation, after: int = 0) -> int:
         symbol = self._file.relocation_symbol(relocation)
@@ -245,7 +246,7 @@ class ObjectPointers:
             return symbol.address + relocation.addend + (after - relocation.address if after else 0)
         if relocation.kind in self._kinds.absolute:
             return symbol.address + relocation.addend - self._kinds.after_start.get(relocation.kind, 0)
-        # Of another type, such as a distance from the GOT, the addend may not count from the symbol.
+        # The addend of another type, such as a distance from the GOT, may not count from the symbol.
         return symbol.address + (relocation.addend if symbol.kind is SymbolKind.SECTION else 0)
 
     def operand(self, relocation: Relocation, after: int) -> int:

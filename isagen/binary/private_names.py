@@ -14,12 +14,12 @@ ANY_LEVEL = re.compile(SEALED.format(level="[a-z0-9_]+"))
 
 
 def private_name(name: str, level: str, mark: str) -> str:
-    """Return the name of the symbol `name` that is private to `level`; `mark` is the project's number."""
+    """Return the name that the symbol `name` gets if it is private to `level`; `mark` is the project's number."""
     return f"{name}.{level.lower()}.{mark}"
 
 
 def name_in_source(name: str) -> str:
-    """Return the name that the compiler gave to a symbol, which may be sealed now."""
+    """Return a symbol's name as the compiler wrote it, without the suffix of a private name."""
     return ANY_LEVEL.sub("", name)
 
 

@@ -1,6 +1,6 @@
 """The protocols of binary files as the audit reads them: sections, symbols, relocations, and pointers.
 
-Addresses are those of a process that loads a linked file. An object has no addresses, so its reader assigns them.
+An address in a linked file is the one that the linker assigned. An object has no addresses, so its reader assigns them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SymbolKind(IntEnum):
     FILE = 4
     COMMON = 5
     THREAD_DATA = 6
-    RESOLVER = 10  # a function that returns to the loader the address of another (ifunc)
+    RESOLVER = 10  # a function that returns the address of another function to the loader (ifunc)
     OTHER = 99
 
 
@@ -33,7 +33,7 @@ class Binding(IntEnum):
     LOCAL = 0
     GLOBAL = 1
     WEAK = 2
-    UNIQUE = 10  # one for all libraries of a process
+    UNIQUE = 10  # one definition for all libraries of a process
     OTHER = 99
 
 
@@ -63,17 +63,17 @@ class Section(Protocol):
 
     @property
     def constant(self) -> bool:
-        """Whether the program never writes to it: the loader may relocate it."""
+        """Whether the program never writes to it. The loader may write to it, to relocate it."""
 
     @property
     def findable(self) -> bool:
-        """Whether it contains data that code may find by the section's name. Compilers do not use such a name."""
+        """Whether code may find its data by its name, which compilers do not use by themselves."""
 
 
 class Symbol(Protocol):
-    """A symbol: its `number` in its table, its kind, binding, section, address and size.
+    """A symbol. `number` is its index in the symbol table, and `section` the index of its section.
 
-    `address` is 0 for a symbol that is not defined.
+    `address` is 0 if the symbol is not defined.
     """
 
     @property
@@ -98,7 +98,7 @@ class Symbol(Protocol):
 
     @property
     def local(self) -> bool:
-        """Whether only the object that defines it could refer to it."""
+        """Whether only the object that defines it can refer to it; in a linked file, whether only that object could."""
 
     @property
     def named(self) -> bool:
@@ -109,12 +109,15 @@ class Symbol(Protocol):
 class RelocationTypes:
     """The relocation types of one processor in one format, by the value that they write.
 
-    In an object, `absolute` ones write an address or a part of one, and `relative` ones the distance to an address.
-    Some of both are `through_slot`: the address is that of a pointer that the loader writes. `of_loader` ones
-    mark calls of the loader's own functions. `parts` are not read: they mark places, or write the rest of a value of
-    which another relocation writes the first part. `after_start` maps absolute types whose addend counts from the start
-    of the instruction to the bytes between that start and the relocated place. In a linked file, `slot` ones write the
-    address of a symbol, `rebased` ones an address in this file, and `resolved` ones the result of a resolver.
+    In objects, `absolute` types write an address or a part of an address, and `relative` types the distance to an
+    address. Those that are also `through_slot` types use the address of a pointer to the symbol, not the symbol's own.
+    Relocations of `of_loader` types mark calls of functions in the loader. Those of `parts` are ignored: they mark
+    places, or write the rest of a value whose first part another relocation writes. The addend of some absolute types
+    counts from the start of the instruction; `after_start` maps these types to the number of bytes between that start
+    and the relocated place.
+
+    In linked files, `slot` types write the address of a symbol, `rebased` an address in the same file, and `resolved`
+    the result of a resolver.
     """
 
     absolute: frozenset[int]
@@ -129,7 +132,7 @@ class RelocationTypes:
 
 
 class Relocation(NamedTuple):
-    """A relocation of an object: its address and type, the section of a symbol table, a symbol's number, the addend."""
+    """A relocation of an object. `kind` is its type, `symbol` a number in the symbol table of the section `table`."""
 
     address: int
     kind: int
@@ -141,8 +144,8 @@ class Relocation(NamedTuple):
 class Target(NamedTuple):
     """The target of a pointer: its address if it is in this file, and its name if the loader looks it up by name.
 
-    The loader writes the result of a resolver to a `resolved` pointer. A `null` one is NULL in the process, because
-    nothing defines its weak symbol.
+    If `resolved` is set, the loader writes the result of a resolver to the pointer. If `null` is set, the pointer is
+    NULL in the process: it refers to a weak symbol that no file defines.
     """
 
     address: int = 0
@@ -152,9 +155,9 @@ class Target(NamedTuple):
 
 
 class Pointers(Protocol):
-    """The pointers of a binary that code is called through: tables of the linker, and arrays that the loader reads.
+    """The pointers of a binary: in its data, in tables of the linker, and in arrays that the loader reads.
 
-    A slot is the address of such a pointer.
+    A slot is the address of a pointer in such a table or array, through which code is called.
     """
 
     @property
@@ -163,14 +166,14 @@ class Pointers(Protocol):
 
     @property
     def plt_ranges(self) -> Sequence[tuple[int, int]]:
-        """(First address, address after the last) of each table of jumps through such pointers, in order."""
+        """(First address, address after the last) of each table of jumps through slots, in order."""
 
     @property
     def resolvers(self) -> Sequence[int]:
         """The addresses of resolvers, which the loader calls."""
 
     def follow(self, slot: int) -> Target:
-        """Return the target of a pointer."""
+        """Return the target of the pointer at a slot."""
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         """Yield the functions that the loader calls: (address, when)."""
@@ -182,15 +185,15 @@ class Pointers(Protocol):
         """Return the relocations of an object's section from `start` to before `end`, in order."""
 
     def target(self, relocation: Relocation, after: int = 0) -> int:
-        """Return the address whose value or distance a relocation writes; 0 if it is not in this object.
+        """Return the address that a relocation writes, or writes the distance to; 0 if it is not in this object.
 
         `after` is the address after the relocated instruction; 0 for data.
         """
 
     def operand(self, relocation: Relocation, after: int) -> int:
-        """Return the target of an instruction's relocation if it is in the section of the symbol.
+        """Return the target of an instruction's relocation if it is in the section of the relocation's symbol.
 
-        Otherwise return the symbol's address, because an object has no known addresses outside of its sections.
+        Otherwise return the symbol's address: what is next to a section is only known after the link.
         """
 
     def target_name(self, relocation: Relocation) -> str:
@@ -205,9 +208,9 @@ def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
 
 @dataclass(frozen=True)
 class Architecture:
-    """The processor of a binary's code: the number that `format` has for it, the word size in bits, the byte order.
+    """The processor of a binary's code. `machine` is its number in `format`, `shown` its name in messages.
 
-    `shown` is its name in messages.
+    `bits` is the word size, and `order` the byte order.
     """
 
     format: str
@@ -233,7 +236,7 @@ class Mangling(Protocol):
         """Return whether a symbol is the guard of a dynamically initialised variable."""
 
     def is_standard(self, name: str, /) -> bool:
-        """Return whether a name of type information or of a vtable is for a class of the C++ library."""
+        """Return whether a name of type information or of a vtable belongs to a class of the C++ library."""
 
     def is_destructor(self, name: str, /) -> bool:
         """Return whether a function is a destructor, whose address only compilers can take."""
@@ -250,7 +253,7 @@ class Binary(Protocol):
 
     @property
     def format(self) -> str:
-        """The name of the format, which is that of its folder: ``elf``."""
+        """The name of the format and of its folder: ``elf``."""
 
     @property
     def mangling(self) -> Mangling:
@@ -262,7 +265,7 @@ class Binary(Protocol):
 
     @property
     def architecture(self) -> Architecture | None:
-        """The processor that its code is for; None if the file names none."""
+        """The processor that its code is for; None if the file does not name a processor."""
 
     @property
     def relocatable(self) -> bool:
@@ -297,7 +300,7 @@ class Binary(Protocol):
         """Return the loaded section that covers `address`."""
 
     def read(self, address: int, size: int) -> bytes:
-        """Return up to `size` bytes at an address; none if the file has no content for it."""
+        """Return up to `size` bytes at an address; no bytes if the file has no content there."""
 
     def symbols(self) -> Iterator[Symbol]:
         """Yield all symbols of the file."""
@@ -306,7 +309,7 @@ class Binary(Protocol):
         """Yield the symbols that other files can bind to; all symbols of an object."""
 
     def symbol(self, number: int) -> Symbol:
-        """Return the symbol with a number among `symbols`; an undefined one if there is none."""
+        """Return the symbol of `symbols` that has a number; an undefined symbol if none has it."""
 
     def name(self, symbol: Symbol) -> str:
         """Return a symbol's name."""
@@ -315,7 +318,7 @@ class Binary(Protocol):
         """Return the texts of the notes of `owner`."""
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
-        """Yield (address, size in bytes) of the functions that the tables for unwinding the stack describe."""
+        """Yield (address, size in bytes) of each function in the tables for unwinding the stack."""
 
     def pointers(self, kinds: RelocationTypes) -> Pointers:
         """Return the pointers of the file; `kinds` are the relocation types of its processor."""

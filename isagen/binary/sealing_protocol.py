@@ -1,6 +1,6 @@
-"""The protocols of binary formats, and of objects that can be sealed.
+"""The protocols of a binary format, and of an object that can be sealed.
 
-A format is a package beside this module; `isagen.binary.formats` lists them.
+Each format is a package in this folder; `isagen.binary.formats` lists the formats.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class NamedSymbol(NamedTuple):
     """A global, weak or unique symbol of an object; `size` is in bytes, `number` its index in the symbol table.
 
     `constant` symbols name data that the program never writes to. Compilers' counters for profiles are `constant` too,
-    so that sealing renames them. Other programs and libraries cannot refer to `hidden` symbols, and `code` ones name
-    code that the object defines. `section` is the index of a section; it is 0 for undefined symbols, and for absolute
-    and common ones, which are `defined`.
+    so that sealing renames them. `code` symbols name code that the object defines. Other programs and libraries cannot
+    refer to `hidden` symbols. `section` is the index of the symbol's section. It is 0 for undefined symbols, and for
+    absolute and common symbols, although these are `defined`.
     """
 
     name: str
@@ -52,7 +52,7 @@ class ObjectFile(Protocol):
     def path(self) -> AnyPath: ...
     @property
     def format(self) -> str:
-        """The name of its format, which is that of the format's package."""
+        """The name of its format and of the format's package."""
 
     @property
     def symbols(self) -> Sequence[NamedSymbol]:
@@ -66,19 +66,19 @@ class ObjectFile(Protocol):
         """Return the targets of the pointers in the data of one of `symbols`."""
 
     def initial_value(self, symbol: NamedSymbol) -> str:
-        """Return the initial value and the size of a symbol's data, as a text that is equal for equal data."""
+        """Return the initial value and the size of a symbol's data as text. Equal data has an equal text."""
 
     @property
     def runs_at_load(self) -> bool:
-        """Whether it has functions that the loader calls, at load or at exit."""
+        """Whether it has functions that run at load or at exit."""
 
     @property
     def bounded_sections(self) -> frozenset[str]:
-        """The sections whose start or end it refers to, by the symbols ``__start_NAME`` and ``__stop_NAME``."""
+        """The sections to whose start or end it refers, by the symbols ``__start_NAME`` and ``__stop_NAME``."""
 
     @property
     def initialised_variables(self) -> frozenset[str]:
-        """The names of variables that code initialises, at first use or at load, and of their guards."""
+        """The names of variables that code initialises, at first use or at load, and of these variables' guards."""
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:
         """Return the targets of the pointers in each section that code finds by name."""
@@ -93,12 +93,12 @@ class ObjectFile(Protocol):
     def digest(self, prefixes: Sequence[str]) -> str:
         """Return a digest that is equal for objects with the same loaded content, relocations and global names.
 
-        If a name starts with one of `prefixes`, which may differ from level to level, the digest depends on the index
-        of the prefix, and not on its text.
+        `prefixes` may differ from level to level: if a name starts with one, the digest depends on the index of the
+        prefix, and not on its text.
         """
 
     def foldable_variables(self) -> frozenset[str] | None:
-        """Return its variables if it may fold; None if it may not.
+        """Return the object's variables if the object may fold; None if it may not.
 
         An object may fold only if a linker merges each of its variables across objects, no function of it runs at load
         or exit, and it contains no data in a section that code finds by name.
@@ -134,11 +134,11 @@ class Format(Protocol):
 
     @property
     def macros(self) -> Sequence[str]:
-        """Macros of which compilers predefine one if they write objects of the format."""
+        """Macros. A compiler that writes objects of the format predefines one of them."""
 
     @property
     def gcc_args(self) -> Sequence[str]:
-        """The options without which GCC's code is wrong; where GCC refuses one, no levels are built."""
+        """The options without which GCC's code is wrong. If GCC refuses one of them, no levels are built."""
 
     @property
     def links_by_script(self) -> bool:
@@ -148,7 +148,7 @@ class Format(Protocol):
         """Return whether a file with these first bytes is of the format."""
 
     def architecture(self, head: bytes) -> Architecture | None:
-        """Return the architecture that a file's first bytes name; None if they name none."""
+        """Return the architecture in a file's first bytes; None if they contain none."""
 
     def open(self, path: AnyPath, shown: str) -> Binary:
         """Open a file; messages name it `shown`."""
@@ -161,8 +161,9 @@ class Format(Protocol):
     ) -> bytes:
         """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-        The names of its `weak_code_and_constants` become private to the level, and each name in `private` to the level
-        that it maps to. `bounded_sections` are the sections whose start or end other objects of the level refer to.
+        The names of its `weak_code_and_constants` become private to the level. `private` maps other names that become
+        private to the level of each. `bounded_sections` are the sections to whose start or end other objects of the
+        level refer.
         """
 
     def emptied(self, file: Any) -> bytes:

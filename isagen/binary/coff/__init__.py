@@ -1,7 +1,7 @@
-"""COFF: the objects of Windows (`isagen.binary.sealing_protocol.Format`).
+"""COFF and PE: the objects and linked files of Windows (`isagen.binary.sealing_protocol.Format`).
 
-MinGW's compilers mangle names of C++ by the Itanium ABI, clang-cl and cl by Microsoft's: each name shows its ABI.
-Linked files are PE files. No script takes the linker's place, so builds audit only the targets in isa_links.
+MinGW's compilers mangle C++ names by the Itanium ABI, clang-cl and cl by Microsoft's; each name shows its ABI. Scripts
+cannot take the linker's place, so builds audit only the targets in isa_links.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ name, shown = "coff", "COFF"
 systems = ("windows",)
 object_suffixes, archive_suffixes = (".obj", ".o"), (".a", ".lib")
 macros = ("__MINGW64__", "_MSC_VER")
-# On Windows, GCC aligns the stack to 16 bytes, and stores wider vectors there as if it were aligned to their size
-# (https://gcc.gnu.org/PR54412). GNU as 2.38 turns such moves into unaligned ones.
+# On Windows, GCC aligns the stack to 16 bytes, but stores wider vectors there by moves that need a larger alignment
+# (https://gcc.gnu.org/PR54412). With this option, GNU as >= 2.38 writes moves that need no alignment.
 gcc_args = ("-Wa,-muse-unaligned-vector-move",)
 links_by_script = False
 mangling: Mangling = names
@@ -38,7 +38,7 @@ def starts(head: bytes) -> bool:
 
 
 def architecture(head: bytes) -> Architecture | None:
-    """Return the architecture that a file's first bytes name."""
+    """Return the architecture in a file's first bytes."""
     return layout.architecture_of_image(head) if layout.is_image(head) else layout.architecture_of(head)
 
 
@@ -50,5 +50,5 @@ def open(path: AnyPath, shown: str = "") -> Binary:
 
 
 def with_note(content: bytes, owner: str, text: bytes) -> bytes:
-    """Return `content` unchanged: only objects of whole modules get notes, and these have no levels on Windows."""
+    """Return `content` unchanged: only whole modules need the note, and they have no levels on Windows."""
     return content

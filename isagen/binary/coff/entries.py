@@ -8,26 +8,20 @@ from typing import NamedTuple
 from ..protocol import SymbolKind
 from . import layout as c
 
-# Arrays of functions that the C run-time library calls: GNU's, and those that Microsoft's library defines.
+# Arrays of functions that the C run-time library calls: MinGW's .ctors and .dtors, and Microsoft's .CRT$X.
 ARRAYS = {".ctors": "when loaded", ".CRT$X": "when loaded", ".dtors": "at exit"}
 UNWINDING = (".pdata", ".xdata")
 # Prefixes of the sections that compilers, assemblers and run-time libraries use by themselves.
 COMMON_DATA = (
     *(".data", ".rdata", ".bss", ".tls", ".drectve", ".debug", ".idata", ".edata", ".eh_frame", ".gcc_except_table"),
     *(*ARRAYS, *UNWINDING, ".CRT", ".isagen", ".llvm", ".sxdata", ".gfids", ".giats", ".gljmp", ".00cfg", ".voltbl"),
-    *(
-        ".gehcont",
-        ".rtc",
-        ".msvcjmc",
-        ".fptable",
-        ".retplne",
-    ),  # /guard:ehcont, /RTC, /JMC, pointers of Control Flow Guard
+    *(".gehcont", ".rtc", ".msvcjmc", ".fptable", ".retplne"),  # /guard:ehcont, /RTC, /JMC, Control Flow Guard
 )
 
 
 @dataclass(frozen=True)
 class CoffSection:
-    """A section (`isagen.binary.protocol.Section`). The reader assigns `address`; `index` is 1 for the first."""
+    """A section (`isagen.binary.object_reader.ObjectSection`). `index` counts from 1; the reader assigns `address`."""
 
     index: int
     name: str
@@ -40,12 +34,10 @@ class CoffSection:
 
     @property
     def loaded(self) -> bool:
-        """Whether a process has it in memory."""
         return not self.flags & (c.SCN_LNK_INFO | c.SCN_LNK_REMOVE | c.SCN_MEM_DISCARDABLE)
 
     @property
     def in_file(self) -> bool:
-        """Whether it is loaded from the file."""
         return self.loaded and not self.flags & c.SCN_CNT_UNINITIALIZED_DATA
 
     @property
@@ -62,7 +54,7 @@ class CoffSection:
 
     @property
     def findable(self) -> bool:
-        """Whether code may find it by name: linkers sort ``NAME$a``, ``NAME$m``, ``NAME$z`` into one section."""
+        """Whether code may find its data by its name: linkers sort ``NAME$a`` and ``NAME$z`` into one section."""
         return self.loaded and not self.flags & c.SCN_MEM_EXECUTE and not self.name.startswith(COMMON_DATA)
 
     @property
@@ -71,12 +63,11 @@ class CoffSection:
 
     @property
     def merged(self) -> bool:
-        """Whether linkers keep one of all sections with its symbol or name (COMDAT)."""
+        """Whether it is a COMDAT section: linkers keep one of all those with the same symbol or name."""
         return bool(self.flags & c.SCN_LNK_COMDAT)
 
     @property
     def when_called(self) -> str:
-        """When the run-time library calls the functions of this array; "" for other sections."""
         return next((when for name, when in ARRAYS.items() if self.name.startswith(name)), "")
 
 
@@ -93,7 +84,7 @@ class Entry(NamedTuple):
 
     @property
     def section_record(self) -> tuple[int, int]:
-        """The size of a section without padding, and how a linker chooses among those that are merged.
+        """The size of the section without padding, and the rule by which linkers merge it with others (COMDAT).
 
         Both are 0 if this is not the symbol of a section.
         """
@@ -107,7 +98,7 @@ NULL = CoffSection(0, "", 0, 0, 0, c.SCN_LNK_REMOVE, 0, 0)
 
 
 def kind_of(entry: Entry, section: CoffSection) -> SymbolKind:
-    """Return the kind of an entry's symbol, which is in `section`; its index is 0 if the symbol is in none."""
+    """Return the kind of an entry's symbol. `section` is the symbol's section, with index 0 if it has none."""
     if entry.storage == c.CLASS_FILE or entry.section < -1:
         return SymbolKind.FILE
     if entry.kind == c.TYPE_FUNCTION:

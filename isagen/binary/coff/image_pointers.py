@@ -1,4 +1,4 @@
-"""The pointers of a PE file: to functions of other files, in arrays that are called at load, in constants and data."""
+"""Reads the pointers of a PE file: to functions of other files, in arrays of functions, and in data."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .images import Image
 
 WORD = 8
 LOADED, LOADED_OR_AT_EXIT = "when loaded", "when loaded or at exit"
-# Where GNU's linker joins the arrays of functions that the C library calls when a file is loaded; others join them
-# with constants.
+# The section in which GNU's linker puts the arrays of functions that the C library calls when a file is loaded. Other
+# linkers put these arrays into a section of constants.
 ARRAYS = ".CRT"
-# The jump through the pointer to a function of a DLL, by machine. Import libraries contain one for each function.
+# The jump through a pointer to a DLL's function, by machine. Import libraries contain one for each function.
 THUNKS = {c.AMD64: re.compile(rb"\xff\x25(.{4})", re.DOTALL)}
 
 
@@ -38,7 +38,7 @@ class ImagePointers(ObjectPointers):
 
     @cached_property
     def _imports(self) -> dict[int, str]:
-        """The names of the functions of other files, by the slot of each."""
+        """The names of the functions of other files, by the address of the pointer to each."""
         image, slots = self._image, dict[int, str]()
         for number, form in ((c.IMPORTS, c.IMPORT_DIRECTORY), (c.DELAYED_IMPORTS, c.DELAYED_IMPORT_DIRECTORY)):
             place, size = image.directory(number)
@@ -82,7 +82,7 @@ class ImagePointers(ObjectPointers):
     def _arrays(self) -> list[tuple[int, int]]:
         """(First address, address after the last) of each array of functions that are called at load or exit.
 
-        GNU's linker marks the start of its two arrays by -1, and the end by 0.
+        GNU's linker marks the start of two of them, of constructors and destructors, by -1, and the end by 0.
         """
         image = self._image
         high = re.escape((image.base >> 32).to_bytes(4, "little"))
@@ -98,7 +98,7 @@ class ImagePointers(ObjectPointers):
         return arrays
 
     def _function(self, slot: int) -> int:
-        """Return the function that a pointer of an array leads to; 0 if it leads to none."""
+        """Return the address of the function to which the pointer at `slot` leads; 0 if it leads to none."""
         address = int.from_bytes(self._image.read(slot, WORD), "little")
         return address if self._is_code(address) else 0
 
@@ -116,7 +116,7 @@ class ImagePointers(ObjectPointers):
         if within(self._arrays, slot):
             return Target(self._function(slot))
         section = self._image.section_at(slot)
-        # Compiled code reads the address of what another source defines from a constant.
+        # Compiled code reads the address of another source's function or variable from a constant pointer.
         return Target(self._own.get(slot, 0) if section is not None and section.constant else 0)
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
@@ -140,7 +140,7 @@ class ImagePointers(ObjectPointers):
 
     @cached_property
     def _own(self) -> dict[int, int]:
-        """The address that each pointer to this file contains, by the pointer's address."""
+        """The target of each pointer that leads into this file, by the pointer's address."""
         image = self._image
         if image.fixed:
             return dict(self._words_that_are_addresses())
@@ -167,7 +167,7 @@ class ImagePointers(ObjectPointers):
             place += length
 
     def _words_that_are_addresses(self) -> Iterator[tuple[int, int]]:
-        """Yield (address, value) of the words in data that may be pointers: nothing marks those of a fixed program."""
+        """Yield (address, value) of the words in data that may be pointers: a fixed program does not list pointers."""
         image = self._image
         high = max((section.address + section.size for section in image.sections), default=0)
         for section in image.sections:

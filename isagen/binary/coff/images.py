@@ -1,4 +1,4 @@
-"""Reading PE files, the programs and libraries of Windows: their sections, symbols, exports and notes."""
+"""Reads PE files, the programs and libraries of Windows: their sections, symbols, exports and notes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .reader import Coff
 NOTES = ".isagen"
 END = 1 << 62  # no address is beyond it
 LONGEST_NAME = 1 << 16
-# The symbols of GNU's linker at the arrays of functions that it puts between functions.
+# The symbols of the arrays of functions that GNU's linker puts into the section of code.
 ARRAYS = frozenset({"__CTOR_LIST__", "___CTOR_LIST__", "__DTOR_LIST__", "___DTOR_LIST__"})
 
 
 @dataclass(frozen=True)
 class ImageSection(CoffSection):
-    """A section of a PE file, `size` bytes in memory, of which the file contains `stored`."""
+    """A section of a PE file: `size` bytes in memory, of which the file contains the first `stored`."""
 
     stored: int = 0
 
@@ -41,7 +41,7 @@ class Image(Coff):
     relocatable = False
 
     def __init__(self, path: AnyPath, shown: str = "") -> None:
-        # It is mapped into memory, which can be sliced, searched and unpacked as bytes can.
+        # A mapping has the operations of bytes that are used here, hence the cast.
         super().__init__(path, shown, cast(bytes, mapped(path)))
 
     def _read(self) -> None:
@@ -91,13 +91,13 @@ class Image(Coff):
             if offset + stored > len(self.data):
                 raise self.fail(f"section {name} is cut off")
             if flags & c.SCN_MEM_EXECUTE:
-                size = stored  # what follows is zero: no code
+                size = stored  # the bytes after it are zeros, and no code
             yield ImageSection(index, name, self.base + address, offset, size or stored, flags, 0, 0, stored)
 
     # ---- bytes
 
     def directory(self, number: int) -> tuple[int, int]:
-        """Return the address and the size of a table that the optional header names; (0, 0) if there is none."""
+        """Return the address and the size of a table in the optional header's list; (0, 0) if there is none."""
         address, size = self._directories[number] if number < len(self._directories) else (0, 0)
         return (self.base + address, size) if address and size else (0, 0)
 
@@ -132,7 +132,7 @@ class Image(Coff):
         return [number for (number,) in form.iter_unpack(raw)]
 
     def text(self, address: int) -> str:
-        """Return the text at an address, which ends at a zero."""
+        """Return the text from an address to the next null character."""
         section = self.section_at(address)
         if isinstance(section, ImageSection):
             start = section.offset + address - section.address
@@ -150,7 +150,7 @@ class Image(Coff):
 
     @cached_property
     def _levels(self) -> dict[str, str]:
-        """The levels that records name, by the name of the section of each."""
+        """The levels in the records, by the name of the section that contains each level's code."""
         records = [record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER)]
         names = dict.fromkeys(name for record in records for name in record.levels)
         levels = {c.code_section(name): name for name in names}
@@ -170,16 +170,16 @@ class Image(Coff):
     # ---- symbols, notes and unwind tables
 
     def _of_table(self) -> Iterator[ObjectSymbol]:
-        """Yield the symbols of the table that GNU's linker writes. Data ends where the next symbol starts."""
+        """Yield the symbols of the symbol table, which GNU's linker writes. Data ends where the next symbol starts."""
         entries = [entry for entry in self._entries() if entry.section >= 0]
-        places = sorted({self.sections[one.section].address + one.value for one in entries if one.section})
+        places = sorted({self.sections[entry.section].address + entry.value for entry in entries if entry.section})
         for entry in entries:
             section = self.sections[entry.section]
             kind, address, size = kind_of(entry, section), section.address + entry.value if entry.section else 0, 0
             name = entry.name
             if entry.storage == c.CLASS_STATIC and entry.auxiliary and entry.kind != c.TYPE_FUNCTION:
                 kind, function = SymbolKind.SECTION, name.partition("$")[2]
-                if function and section.executable:  # without local symbols, a function's name remains in its section's
+                if function and section.executable:  # the section's name contains the name of a function without symbol
                     kind, name = SymbolKind.FUNCTION, function
             elif name in ARRAYS:
                 kind = SymbolKind.DATA
@@ -222,7 +222,7 @@ class Image(Coff):
         return [text for content in contents for text in notes_of(content, owner, "<")]
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
-        """Yield the functions of .pdata. An entry that continues the one before it is of the same function."""
+        """Yield (address, size) of the functions in .pdata, and join an entry that continues the one before it."""
         table, size = self.directory(c.EXCEPTIONS)
         form = c.UNWIND_ENTRY.get(self.machine)
         if form is None or not table:
@@ -239,10 +239,10 @@ class Image(Coff):
         yield from self._function(start, end)
 
     def _function(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield the code of a function without the jump tables that cl puts after it.
+        """Yield (address, size) of a function without the jump tables that cl puts after the function's code.
 
-        Two addresses of the function in a row mark the first table. Like `start` and `end`, they are relative to the
-        image.
+        The first table starts at the first two words in a row that are addresses in the function. These addresses,
+        `start` and `end` are relative to the image.
         """
         place = -(-start // 4) * 4
         raw = self.read(self.base + place, end - place)
@@ -256,7 +256,7 @@ class Image(Coff):
         return bool(flags and flags[0] >> 3 & c.UNWIND_CHAINED)
 
     def _unwound_size(self, unwinding: int) -> int:
-        """Return the size of a function of arm64, from packed unwind information, or from the record at its address."""
+        """Return the size of a function of arm64; `unwinding` is packed unwind information or a record's address."""
         if unwinding & 3:
             return (unwinding >> 2 & 0x7FF) * 4
         return (int.from_bytes(self.read(self.base + unwinding, 4), "little") & 0x3FFFF) * 4

@@ -1,6 +1,6 @@
-"""Numbers and structures of COFF objects (Microsoft, "PE Format").
+"""The numbers and structures of COFF objects and PE files (Microsoft, "PE Format").
 
-Objects with more than 65,279 sections have a larger header and symbol (`-mbig-obj`, `/bigobj`).
+Objects with more than 65,279 sections have a larger header and larger symbols (`-mbig-obj`, `/bigobj`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from struct import Struct
 
 from ..protocol import Architecture
 
-# The machines whose objects are read.
+# The machines whose objects isagen reads.
 AMD64, ARM64 = 0x8664, 0xAA64
 MACHINES = {AMD64: "x86-64", ARM64: "AArch64"}
 
@@ -31,22 +31,23 @@ SCN_CNT_UNINITIALIZED_DATA, SCN_LNK_INFO, SCN_LNK_REMOVE, SCN_LNK_COMDAT = 0x80,
 SCN_ALIGN_MASK, SCN_LNK_NRELOC_OVFL, SCN_MEM_DISCARDABLE = 0xF00000, 0x1000000, 0x2000000
 SCN_MEM_EXECUTE, SCN_MEM_WRITE = 0x20000000, 0x80000000
 SELECT_NODUPLICATES, SELECT_ASSOCIATIVE = 1, 5
-ABSOLUTE = -1  # in place of a section: the value of the symbol is a number
+ABSOLUTE = -1  # the section of a symbol whose value is a number and not an address
 TYPE_FUNCTION = 0x20
 CLASS_EXTERNAL, CLASS_STATIC, CLASS_FILE, CLASS_WEAK = 2, 3, 103, 105
 
-# Types of relocations, by machine: absolute ones of 64 bits, and relative ones with the distance from the relocated
-# place to the address from which they count. x86-64 has REL32_1 to REL32_5 for operands with bytes after them.
+# Types of relocations, by machine: the absolute type of 64 bits; and the relative types, with the distance from the
+# relocated place to the address from which each counts. x86-64 has REL32_1 to REL32_5 for operands with bytes after
+# them.
 ADDR64 = {AMD64: 1, ARM64: 14}
 REL32 = {AMD64: {4 + more: 4 + more for more in range(6)}, ARM64: {17: 4}}
 
 HALF, WORD, POINTER = Struct("<H"), Struct("<I"), Struct("<Q")
-# Linked files (PE). A program for DOS comes first; it contains the offset of the signature.
+# Linked files (PE) start with a program for DOS, which contains the offset of the signature.
 IMAGE_MAGIC, SIGNATURE_AT, SIGNATURE = b"MZ", 60, b"PE\0\0"
 IMAGE_MACHINES = {**MACHINES, 0x14C: "x86 (32-bit)", 0x1C4: "Arm (32-bit)"}
 FILE_RELOCS_STRIPPED, FILE_DLL = 0x0001, 0x2000
-# By the number that starts the optional header: where it has the address that the file is linked for, the size of that
-# address, and where its table of directories starts.
+# By the optional header's first number: the offset in this header of the address that the file is linked for, the size
+# of that address, and the offset of the table of directories.
 OPTIONAL = {0x10B: (28, 4, 96), 0x20B: (24, 8, 112)}
 ENTRY_AT = 16  # the offset of the entry point's address in the optional header
 DIRECTORY = Struct("<II")  # address and size; all addresses but those of the TLS directory are relative to the image
@@ -56,7 +57,7 @@ EXPORT_DIRECTORY = Struct("<IIIIIIIIII")
 IMPORT_DIRECTORY = Struct("<IIIII")  # names, time, forwarders, name of the DLL, slots
 DELAYED_IMPORT_DIRECTORY = Struct("<IIIIIIII")  # flags, name of the DLL, its handle, slots, names, and two more
 BY_ORDINAL = 1 << 63
-TLS_CALLBACKS_AT = 24  # the offset of the array's address in the directory
+TLS_CALLBACKS_AT = 24  # the offset in the TLS directory of the address of the array of callbacks
 BASE_RELOCATION_BLOCK = Struct("<II")  # address and size
 DIR64 = 10
 UNWIND_ENTRY = {AMD64: Struct("<III"), ARM64: Struct("<II")}  # start, end (x86-64 only), unwind information
@@ -71,7 +72,7 @@ def is_object(head: bytes) -> bool:
 
 
 def architecture_of(head: bytes) -> Architecture | None:
-    """Return the architecture that the first bytes of an object name."""
+    """Return the architecture in the first bytes of an object."""
     place = 6 if head.startswith(BIG_START) else 0
     machine = int.from_bytes(head[place : place + 2], "little")
     return Architecture("coff", machine, 64, "little", MACHINES.get(machine, f"machine {machine:#x}"))
@@ -84,7 +85,7 @@ def is_image(head: bytes) -> bool:
 
 
 def architecture_of_image(head: bytes) -> Architecture:
-    """Return the architecture that the first bytes of a PE file name."""
+    """Return the architecture in the first bytes of a PE file."""
     place = int.from_bytes(head[SIGNATURE_AT : SIGNATURE_AT + 4], "little") + len(SIGNATURE)
     machine = int.from_bytes(head[place : place + 2], "little")
     shown = IMAGE_MACHINES.get(machine, f"machine {machine:#x}")
@@ -94,6 +95,6 @@ def architecture_of_image(head: bytes) -> Architecture:
 def code_section(level: str) -> str:
     """Return the name of the sections that contain a sealed level's code.
 
-    In linked files, a section's name has at most eight characters, so four of them are a digest of the level's name.
+    A section's name in a linked file has at most eight characters, so it contains a digest of the level's name.
     """
     return f".isa{urlsafe_b64encode(blake2b(level.encode(), digest_size=3).digest()).decode()}"

@@ -1,7 +1,7 @@
-"""The mangled names of C++ in COFF objects (`isagen.binary.protocol.Mangling`).
+"""Classifies the mangled C++ names in COFF objects (`isagen.binary.protocol.Mangling`).
 
-MinGW's compilers mangle by the Itanium ABI, others by Microsoft's. No name belongs to both, but a program may contain
-both: C of MinGW can call a DLL of the other ABI.
+MinGW's compilers mangle by the Itanium ABI, others by Microsoft's. A name belongs to one ABI, but a program may contain
+names of both, because MinGW's C code can call a DLL of the other ABI.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from itertools import chain
 
 from .. import itanium, microsoft
 
-is_literal = microsoft.is_literal  # literals have no symbols with MinGW
-demangle = itanium.demangle  # Microsoft's names would need a library that only Windows has
+is_literal = microsoft.is_literal  # MinGW's literals have no symbols
+demangle = itanium.demangle  # only Windows has a library that demangles Microsoft's names
 
 
 def is_type(name: str) -> bool:
@@ -31,7 +31,7 @@ def is_guard(name: str) -> bool:
 
 
 def is_standard(name: str) -> bool:
-    """Return whether a name of type information or of a vtable is for a class of the C++ library."""
+    """Return whether a name of type information or of a vtable belongs to a class of the C++ library."""
     is_microsofts = name.startswith(microsoft.START)
     return microsoft.is_standard(name) if is_microsofts else itanium.is_standard(name)
 

@@ -1,4 +1,4 @@
-"""What sealing reads of COFF objects alone: type information, literals, and variables that linkers merge."""
+"""A COFF object as sealing reads it: type information, literals, and variables that linkers merge."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CoffObject(ObjectInMemory[Coff]):
     def foldable_variables(self) -> frozenset[str] | None:
         """Return the variables of an object that may fold; None for an object that may not.
 
-        Linkers merge such variables across objects, because they are in COMDAT sections.
+        Each returned variable is in a COMDAT section, so linkers merge it across objects.
         """
         names: dict[int, set[str]] = {}
         for symbol in self.symbols:

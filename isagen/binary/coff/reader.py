@@ -1,4 +1,4 @@
-"""Reading COFF objects: sections, symbols and relocations."""
+"""Reads COFF objects: sections, symbols and relocations."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Coff(ObjectReader):
             name = self._section_name(raw)
             if not flags & c.SCN_CNT_UNINITIALIZED_DATA and size and offset + size > len(self.data):
                 raise self.fail(f"section {name} is cut off")
-            if flags & c.SCN_LNK_NRELOC_OVFL and number == 0xFFFF:  # the first one contains the count, itself included
+            if flags & c.SCN_LNK_NRELOC_OVFL and number == 0xFFFF:  # the first one contains the count plus 1
                 number = c.RELOCATION.unpack_from(self.data, relocations)[0] - 1
                 relocations += c.RELOCATION.size
             if number < 0 or relocations + number * c.RELOCATION.size > len(self.data):
@@ -91,7 +91,7 @@ class Coff(ObjectReader):
     def _decoded(self) -> Iterator[ObjectSymbol]:
         entries = {entry.number: entry for entry in self._entries()}
         records = {entry.section: entry.section_record for entry in entries.values() if any(entry.section_record)}
-        alone = c.SELECT_NODUPLICATES, c.SELECT_ASSOCIATIVE  # linkers do not merge such sections by name
+        alone = c.SELECT_NODUPLICATES, c.SELECT_ASSOCIATIVE  # linkers do not merge these by name
         self.unnamed = frozenset(
             section.index
             for section in self.sections

@@ -1,15 +1,15 @@
-"""Sealing COFF objects: the weak code and constants of a level, and their sections, get names private to the level.
+"""Seals COFF objects: weak code and constants, and their sections, get names that are private to the level.
 
-A linker keeps one of all COMDAT sections with the same symbol; GNU's also compares the names of the sections. GNU's
-assembler writes the unwind data of `f` to sections without a COMDAT symbol, such as `.pdata$f`, of which linkers keep
-one by name. So `f` becomes `f.avx2.NUMBER`, and `.text$f`, `.pdata$f` and `.xdata$f` get this name too. A COMDAT
-section of code or constants that only local symbols name, as assembly may write it, gets a private name as well. Under
-Microsoft's ABI, names of sections contain no symbols, and unwind data is associated with its function's section: only
-symbols are renamed.
+A linker keeps one of all COMDAT sections with the same symbol; GNU's linker also compares the names of the sections.
+GNU's assembler writes the unwind data of `f` to COMDAT sections without a COMDAT symbol, such as `.pdata$f`; linkers
+keep one of those with the same name. So `f` becomes `f.avx2.NUMBER`, and `.text$f`, `.pdata$f` and `.xdata$f` get this
+name too. A COMDAT section of constants or code that has only local symbols, as in assembly, gets a private name as
+well. Under Microsoft's ABI, section names contain no symbols, and unwind data is associated with the section of its
+function, so only symbols are renamed.
 
-The code of a level moves to sections of its own. In the linked file, such a section has the name before the `$`.
+The code of a level moves to sections of the level. In a linked file, the part of a section's name after `$` is gone.
 
-A directive to export or to retain a name is removed when the name becomes private, because that symbol is gone.
+A directive to export or to retain a symbol is removed when the symbol is renamed, because its old name is gone.
 
 Symbols of this format cannot be hidden: a DLL that exports no symbol by name exports all symbols.
 """
@@ -25,12 +25,12 @@ from ..protocol import SymbolKind
 from .layout import HEADER, SECTION, code_section
 from .objects import CoffObject
 
-LONGEST_OFFSET = 9_999_999  # of a section's name: seven digits after a slash
+LONGEST_OFFSET = 9_999_999  # a section's long name is written as a slash and seven digits, its offset
 # GNU's assembler names the definition of the weak symbol `f` `.weak.f.OTHER`, where OTHER is a symbol of the object.
 WEAK_DEFINITION = ".weak."
-DIRECTIVES = ".drectve"  # of the compiler, for the linker
+DIRECTIVES = ".drectve"  # the section of options that the compiler passes to the linker
 DIRECTIVE = re.compile(rb"""(?<!\S)[-/](?:export|include):("?)([^\s,"]+)\1(,\S*)?""", re.IGNORECASE)
-EMPTY_TABLE = struct.pack("<I", 4)  # of names
+EMPTY_TABLE = struct.pack("<I", 4)  # a table of names without names: its size
 
 
 def sealed(
@@ -38,8 +38,8 @@ def sealed(
 ) -> bytes:
     """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-    The names of its `weak_code_and_constants` become private to the level, and each name in `private` to the level that
-    it maps to.
+    The names of its `weak_code_and_constants` become private to the level. `private` maps other names that become
+    private to the level of each.
     """
     merged = dict.fromkeys((symbol.name for symbol in file.weak_code_and_constants), level)
     merged.update((symbol.name, level) for symbol in file.symbols if symbol.name.startswith(WEAK_DEFINITION))
@@ -71,7 +71,7 @@ def sealed(
 
 
 class _Renaming:
-    """Changes of names in one object; `content` returns the result. New names are added to the table of names."""
+    """Changes of names in one object; `content` returns the changed object. The table of names gets the new names."""
 
     def __init__(self, file: CoffObject) -> None:
         self._coff = coff = file.file
@@ -94,7 +94,7 @@ class _Renaming:
         struct.pack_into("8s", self._data, place, f"/{offset}".encode())
 
     def drop_directives(self, names: Collection[str]) -> None:
-        """Blank the directives that export or retain one of these names."""
+        """Overwrite the directives that export or retain one of `names` with spaces."""
         for section in self._coff.sections:
             if section.name == DIRECTIVES:
                 content = self._coff.content(section)

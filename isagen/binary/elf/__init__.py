@@ -1,4 +1,4 @@
-"""ELF: the objects, programs and libraries of Linux and the BSDs (`isagen.binary.sealing_protocol.Format`)."""
+"""ELF, the format of Linux and the BSDs (`isagen.binary.sealing_protocol.Format`)."""
 
 from __future__ import annotations
 

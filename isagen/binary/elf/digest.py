@@ -1,4 +1,4 @@
-"""The digest of an object: its code, data, relocations, and the names by which other objects refer to it."""
+"""Computes the digest of an object's code, data, relocations, and the names by which other objects refer to it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ RELOCATION = struct.Struct("<QQq")  # offset, type, addend
 def object_digest(elf: Elf, prefixes: Sequence[str]) -> str:
     """Return a digest of the loaded sections of an object, their relocations and the global symbols.
 
-    Names of sections and of local symbols do not change it. `prefixes` of names, which differ from level to level, are
-    replaced by their index.
+    The names of sections and of local symbols do not affect the digest. A name's prefix that is in `prefixes`, which
+    differ from level to level, is replaced by its index there.
     """
     loaded = [section for section in elf.sections if section.flags & e.SHF_ALLOC]
     numbers = {section.index: number for number, section in enumerate(loaded)}
@@ -59,13 +59,13 @@ def _global_symbols(elf: Elf, prefixes: Sequence[str], numbers: dict[int, int]) 
 
 
 def _target(elf: Elf, numbers: dict[int, int], table: int, number: int) -> bytes:
-    """Return a symbol that a relocation refers to as bytes: its position in the object, or its name and attributes."""
+    """Return the symbol of a relocation as bytes: its position in the object, or its name and attributes."""
     symbol = elf.symbol_of(elf.sections[table], number)
     if symbol.section in numbers:
         return _position(elf, symbol, numbers)
     # The address of an absolute symbol is its value, that of a common one its alignment.
     values = struct.pack("<QQ?", symbol.address % (1 << 64), symbol.size, symbol.binding == Binding.WEAK)
-    if symbol.section:  # one that is not loaded
+    if symbol.section:  # this section is not loaded
         values += elf.sections[symbol.section].name.encode(errors="surrogateescape") + b"\0"
     return values + elf.name(symbol).encode(errors="surrogateescape") + b"\0"
 

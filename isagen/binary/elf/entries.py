@@ -8,19 +8,19 @@ from typing import NamedTuple
 from ..protocol import Binding, SymbolKind
 from . import layout as e
 
-# Kinds and bindings by their number in symbol tables. The enumerations have the same numbers.
+# The kind and the binding that each number in a symbol table stands for. The enumerations have ELF's numbers.
 KINDS = tuple(SymbolKind(value) if value in set(SymbolKind) else SymbolKind.OTHER for value in range(16))
 BINDINGS = tuple(Binding(value) if value in set(Binding) else Binding.OTHER for value in range(16))
 
 WHEN_LOADED, AT_EXIT = "when loaded", "at exit"
-# Arrays of functions that the loader calls, by name and by type. Linkers sort them by a number in the name:
-# .init_array.00101.
+# Arrays of functions that the loader calls, by name and by type. A name may end in a priority, by which linkers sort
+# the arrays: .init_array.00101.
 ARRAY_NAMES = {
     **dict.fromkeys((".preinit_array", ".init_array", ".ctors"), WHEN_LOADED),
     **dict.fromkeys((".fini_array", ".dtors"), AT_EXIT),
 }
 ARRAY_TYPES = {e.SHT_PREINIT_ARRAY: WHEN_LOADED, e.SHT_INIT_ARRAY: WHEN_LOADED, e.SHT_FINI_ARRAY: AT_EXIT}
-# Functions that the loader calls: a linker joins the parts from all objects.
+# The linker joins the parts of such a section from all objects to one function, which the loader calls.
 LOADER_FUNCTIONS = {".init": WHEN_LOADED, ".fini": AT_EXIT}
 UNWINDING = ".eh_frame"
 # Tables for unwinding the stack: no code is called through their pointers.
@@ -35,7 +35,7 @@ COMMON_DATA = (
 
 @dataclass(frozen=True)
 class ElfSection:
-    """A section (`isagen.binary.protocol.Section`). Objects have no addresses, so the reader assigns `address`."""
+    """A section (`isagen.binary.object_reader.ObjectSection`). The reader assigns the addresses in an object."""
 
     index: int
     name: str
@@ -50,12 +50,10 @@ class ElfSection:
 
     @property
     def loaded(self) -> bool:
-        """Whether a process has it in memory."""
         return bool(self.flags & e.SHF_ALLOC)
 
     @property
     def in_file(self) -> bool:
-        """Whether it is loaded from the file."""
         return self.loaded and self.type != e.SHT_NOBITS
 
     @property
@@ -72,10 +70,10 @@ class ElfSection:
 
     @property
     def findable(self) -> bool:
-        """Whether it contains data that code may find by the section's name. Compilers do not use such a name.
+        """Whether code may find its data by its name, which compilers do not use by themselves.
 
-        Linkers define ``__start_NAME`` if NAME is a C identifier. With any other name, code can find the section by a
-        symbol in the section that the linker puts before or after it.
+        Linkers define ``__start_NAME`` if NAME is a C identifier. Code finds a section of another name by a symbol in a
+        section that the linker places before or after it.
         """
         return self.loaded and not self.flags & e.SHF_EXECINSTR and not self.name.startswith(COMMON_DATA)
 
@@ -85,7 +83,6 @@ class ElfSection:
 
     @property
     def when_called(self) -> str:
-        """When the loader calls the functions of this array; "" for other sections."""
         by_name = (when for name, when in ARRAY_NAMES.items() if self.name.startswith(name))
         return ARRAY_TYPES.get(self.type, "") or next(by_name, "")
 
@@ -93,8 +90,8 @@ class ElfSection:
 class ElfSymbol(NamedTuple):
     """A symbol (`isagen.binary.protocol.Symbol`), with more fields of its entry in the symbol table.
 
-    `table` is the index of that table's section. `section` is 0 if the symbol is undefined, absolute or common; the
-    latter two have `definition` set.
+    `table` is the index of the symbol table's section. `section` is 0 if the symbol is undefined, absolute or common.
+    `definition` is false only for an undefined symbol.
     """
 
     number: int
@@ -118,9 +115,9 @@ class ElfSymbol(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether only the object that defines it could refer to it.
+        """Whether only the object that defines it can refer to it; in a linked file, whether only that object could.
 
-        A hidden symbol is none: the linker made it local, but other objects of the link could refer to it.
+        This is false for a hidden symbol that the linker made local: other objects of the link could refer to it.
         """
         return self.binding == Binding.LOCAL and self.visibility == e.STV_DEFAULT
 
@@ -137,8 +134,8 @@ def undefined(number: int, table: int) -> ElfSymbol:
 class Group(NamedTuple):
     """A COMDAT group. A linker keeps only one of the groups with the same `name`.
 
-    `section` is the index of the group's section, `signature` the number of the symbol that has the `name`, and
-    `members` the indexes of the sections in the group.
+    `section` is the index of the group's own section, `signature` the number of the symbol that gives the `name`, and
+    `members` are the indexes of the sections in the group.
     """
 
     section: int

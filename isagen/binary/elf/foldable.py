@@ -10,8 +10,8 @@ from . import layout as e
 from .entries import UNWINDING, ElfSection
 from .reader import Elf
 
-# Sections that compilers use for functions and constants, and for tables that describe functions. Another section may
-# be one that a linker script, or a program, finds by name.
+# Sections that compilers use for functions and constants, and for tables that describe functions. A linker script or a
+# program may find any other section by name.
 CODE_AND_CONSTANTS = (
     *(".text", ".rodata", ".data.rel.ro", UNWINDING, ".gcc_except_table", ".note.gnu.property", ".note.GNU-stack"),
     *(".ARM.exidx", ".ARM.extab", ".srodata", ".sframe"),
@@ -28,9 +28,9 @@ UNLOADED = (
 def foldable_variables(elf: Elf, symbols: Collection[NamedSymbol]) -> frozenset[str] | None:
     """Return the variables of an object that may fold; None for an object that may not.
 
-    Linkers merge such variables across objects, because they are in COMDAT groups. These prevent folding: other
-    variables, functions that run at load or at exit, absolute and common symbols, sections that a linker, a script or a
-    program may find by name, and relocations in a form that is not read.
+    Each returned variable is in a COMDAT group, so linkers merge it across objects. These prevent folding: variables in
+    no such group, functions that run at load or at exit, absolute and common symbols, sections that a linker script or
+    a program may find by name, and relocations in a form that is not read.
     """
     names: dict[int, set[str]] = {}
     for symbol in symbols:

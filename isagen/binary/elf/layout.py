@@ -1,4 +1,4 @@
-"""Numbers and structures of ELF, for files of either word size and byte order.
+"""The numbers and structures of ELF, for both word sizes and byte orders.
 
 System V gABI, chapters 4 and 5, and the GNU and Android extensions.
 """
@@ -27,8 +27,8 @@ RELOCATION_SECTIONS = frozenset({SHT_RELA, SHT_REL, SHT_ANDROID_RELA, SHT_ANDROI
 class Layout:
     """The structures of files of one word size (`wide`: 64 bits) and byte order (struct's ``<`` or ``>``).
 
-    The fields of a section header have one order in both sizes: name, type, flags, address, offset, size, link, info,
-    alignment, entry size. The fields of a symbol have two orders, which `reader.Elf` decodes.
+    The fields of a section header are in the same order for both word sizes: name, type, flags, address, offset, size,
+    link, info, alignment, entry size. The order of a symbol's fields depends on the word size (`reader.Elf`).
     """
 
     def __init__(self, order: str, wide: bool) -> None:
@@ -36,7 +36,7 @@ class Layout:
         self.wide = wide
         self.byteorder: Literal["little", "big"] = "little" if order == "<" else "big"
         self.word = 8 if wide else 4  # bytes of a pointer
-        self.symbol_shift = 32 if wide else 8  # bits of a relocation's info below the symbol
+        self.symbol_shift = 32 if wide else 8  # bits of a relocation's type, which is below the symbol in the info
         self.header = Struct(order + ("16sHHIQQQIHHHHHH" if wide else "16sHHIIIIIHHHHHH"))
         self.section = Struct(order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII"))
         self.symbol = Struct(order + ("IBBHQQ" if wide else "IIIBBH"))
@@ -46,7 +46,7 @@ class Layout:
 
 
 def layout_of(identification: bytes) -> Layout | None:
-    """Return the layout that the first bytes of an ELF file name; None for other files."""
+    """Return the layout of an ELF file with these first bytes; None for other files."""
     if len(identification) < 6 or identification[:4] != MAGIC:
         return None
     if identification[4] not in (1, 2) or identification[5] not in (1, 2):
@@ -70,11 +70,11 @@ MACHINES = {
     243: "RISC-V",
     258: "LoongArch",
 }
-LITTLE_ENDIAN = frozenset({3, 62})  # machines that have no big-endian mode: the name of such a file says "big-endian"
+LITTLE_ENDIAN = frozenset({3, 62})  # machines without a big-endian mode: messages mark a big-endian file
 
 
 def architecture_of(head: bytes) -> Architecture | None:
-    """Return the architecture that the first bytes of a file name; None if they name none."""
+    """Return the architecture in the first bytes of a file; None if they contain none."""
     layout = layout_of(head)
     if layout is None or len(head) < HEAD:
         return None

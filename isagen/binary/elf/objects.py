@@ -1,4 +1,4 @@
-"""What sealing reads of an ELF object: the symbols that are not local, COMDAT groups, and initial values of data."""
+"""An ELF object as sealing reads it: symbols that are not local, COMDAT groups, and what decides on folding."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .foldable import foldable_variables
 from .pointers import LoadedElf
 from .reader import UNREADABLE
 
-# Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). They count as constants, so that sealing
-# renames them: levels have different numbers of counters. Profiling tools add up the counters of all levels.
+# Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). Their number differs between levels, so they
+# count as constants, which sealing renames. Profiling tools add up the counters of all levels.
 COUNTER_PREFIXES = ("__profc_", "__profd_", "__profvp_")
 BOUNDS = ("__start_", "__stop_")
 
@@ -42,7 +42,7 @@ class ElfObject(SealableObject):
                 raise ValueError("it is a program or library, not an object")
             table = self.elf.full_table
             self.groups = tuple(self._groups(table))
-            # Local symbols come first; `info` of the table is the number of the first other one.
+            # Local symbols come first; `info` of the table is the number of the first symbol that is not local.
             self.symbols = tuple(map(self._symbol, self.elf.symbols_of(table, table.info))) if table is not None else ()
         except (struct.error, IndexError, OverflowError, ValueError) as problem:
             raise self.read_error(str(problem)) from None
@@ -50,7 +50,7 @@ class ElfObject(SealableObject):
             raise self.read_error(problem.message.removeprefix(UNREADABLE)) from None
 
     def _groups(self, table: ElfSection | None) -> Iterator[Group]:
-        """Yield the COMDAT groups, whose signatures are symbols of a `table`."""
+        """Yield the COMDAT groups; `table` is the symbol table."""
         total = table.size // self.elf.layout.symbol.size if table is not None else 0
         for section in self.sections:
             if section.type == e.SHT_GROUP:
@@ -97,12 +97,12 @@ class ElfObject(SealableObject):
     def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
         """The code and constants that other objects may define too: weak and unique symbols, and those in groups.
 
-        Constants are among them because vtables point to the level's code, and the layout of lookup tables may depend
-        on its vectors. Type information is not: a handler must match exceptions that any level throws.
+        Constants are included because vtables point to the level's code, and the layout of a lookup table may depend on
+        the level's vectors. Type information is excluded: a handler must match exceptions that any level throws.
         """
         grouped = {member for group in self.groups for member in group.members}
         mergeable = (s for s in self.symbols if s.defined and (s.binding in MERGEABLE or s.section in grouped))
-        # Symbols in assembly may have no type: they are labels.
+        # A symbol in assembly may have no type: its kind is then LABEL.
         data = (SymbolKind.DATA, SymbolKind.LABEL)
         return tuple(s for s in mergeable if s.code or (s.constant and s.kind in data and not is_type(s.name)))
 
@@ -140,13 +140,13 @@ class ElfObject(SealableObject):
     def findable_sections(self) -> dict[str, PointerTargets]:
         """Return the targets of the pointers in each section that code finds by name.
 
-        In sections that compilers fill for their runtimes, only the pointers in variables of the source count.
+        In sections that compilers fill for their run-time libraries, only pointers in variables of the source count.
         """
         data: dict[str, list[tuple[int, int, int]]] = {}
         for section in self.sections:
             if section.findable and section.in_file and section.size:
-                is_runtime = section.name in TOOLCHAIN_SECTIONS
-                places = self._source_variables(section.index) if is_runtime else [section]
+                is_toolchains = section.name in TOOLCHAIN_SECTIONS
+                places = self._source_variables(section.index) if is_toolchains else [section]
                 data.setdefault(section.name, []).extend((section.index, place.address, place.size) for place in places)
         return {name: self._initial_values.targets(places) for name, places in data.items()}
 

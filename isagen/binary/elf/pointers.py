@@ -1,4 +1,4 @@
-"""The pointers of an ELF file: those through which code is called, in the GOT and in arrays, and those in data."""
+"""Reads the pointers of an ELF file: in the GOT and in arrays, through which code is called, and in data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .relocations import RelocatedElf, relocations, word_at
 DYNAMIC_ARRAYS = {(25, 27): WHEN_LOADED, (32, 33): WHEN_LOADED, (26, 28): AT_EXIT}
 DYNAMIC_FUNCTIONS = {12: WHEN_LOADED, 13: AT_EXIT}  # tags whose value is the address of a function: DT_INIT, DT_FINI
 JUMPS = (".plt", ".iplt")
-NO_FUNCTION = (0, (1 << 64) - 1)  # values in an array that are no functions: they mark its start or end
+NO_FUNCTION = (0, (1 << 64) - 1)  # values that mark the start or end of an array
 
 
 class ElfPointers(ObjectPointers):
@@ -45,7 +45,7 @@ class ElfPointers(ObjectPointers):
             section = self.elf.section_at(address)
             if address and section is not None and section.in_file:
                 arrays.append((address, min(self._dynamic.get(size_tag, 0), section.size), when))
-        return tuple(dict.fromkeys(sorted(arrays, key=lambda array: array[2] == AT_EXIT)))
+        return tuple(dict.fromkeys(sorted(arrays, key=lambda entry: entry[2] == AT_EXIT)))
 
     @cached_property
     def slot_ranges(self) -> list[tuple[int, int]]:
@@ -66,8 +66,8 @@ class ElfPointers(ObjectPointers):
     def _slots(self) -> dict[int, tuple[str, int]]:
         """The value of each pointer that the loader writes, by the pointer's address.
 
-        It is ("address", address), ("symbol", the symbol's number) or ("resolver", the resolver's address). Outside
-        `slot_ranges`, only pointers to which the loader writes the result of a resolver are included.
+        A value is ("address", address), ("symbol", the symbol's number) or ("resolver", the resolver's address).
+        Outside `slot_ranges`, only pointers with a resolver are included.
         """
         slots: dict[int, tuple[str, int]] = {}
         for section in self.elf.sections if not self.elf.relocatable else ():
@@ -141,7 +141,7 @@ class LoadedElf(RelocatedElf):
 
 
 def _data_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int]]:
-    """Yield the pointers in the data of a linked file: (where each is, address that it leads to)."""
+    """Yield the pointers in the data of a linked file: (address of the pointer, address of its target)."""
     for section in elf.sections:
         if not section.flags & e.SHF_ALLOC:
             continue
@@ -164,8 +164,8 @@ def _data_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int]
 def _relative_places(elf: Elf, section: ElfSection) -> Iterator[int]:
     """Yield the addresses of the pointers in a SHT_RELR section (gABI, "Relative Relocation Table").
 
-    An even entry is the address of a pointer. An odd one is a bitmap of the words after that pointer, or after the
-    words of the bitmap before it.
+    An even entry is the address of a pointer. An odd entry is a bitmap: it marks the pointers among the words after
+    those that the entry before it covers.
     """
     content, word, order = elf.content(section), elf.layout.word, elf.layout.byteorder
     after = 0

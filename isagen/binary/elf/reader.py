@@ -1,4 +1,4 @@
-"""Reading ELF files. They are mapped into memory, because a library may have hundreds of megabytes."""
+"""Reads ELF files. They are mapped into memory, because a library may have hundreds of megabytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .unwind import unwind_table_functions
 
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
 LONGEST_NAME = 1 << 16
-# The prefix of a sealed level's executable sections. A linker defines no __start_NAME for it: it is no C identifier.
+# The prefix of a sealed level's executable sections. Linkers define no __start_NAME for a NAME that starts with a dot.
 CODE_SECTION = ".isa_text."
 UNREADABLE = "is not an ELF file that can be read: "
 
@@ -47,7 +47,7 @@ class Elf:
             raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
 
     def fail(self, problem: str, remedy: str = "") -> AuditError:
-        """Return the error of a file that is damaged or no ELF file, with the `problem`."""
+        """Return the error for a file that is damaged or not ELF."""
         return AuditError(UNREADABLE + problem, where=self.shown, remedy=remedy)
 
     def _read_headers(self) -> None:
@@ -70,7 +70,7 @@ class Elf:
         first = self.at_offset(table, layout.section.size)
         if entry != layout.section.size or len(first) < entry:
             raise self.fail("its section headers are cut off or of an unknown size")
-        # Section 0 contains the numbers that are too large for the file's header.
+        # The header of section 0 contains the numbers that are too large for the file's header.
         count = count or layout.section.unpack(first)[5]
         names = layout.section.unpack(first)[6] if names == e.SHN_XINDEX else names
         if table + entry * count > self.size or names >= count:
@@ -115,12 +115,12 @@ class Elf:
         return len(self._data)
 
     def at_offset(self, offset: int, size: int) -> bytes:
-        """Return bytes of the file, fewer where it ends."""
+        """Return `size` bytes of the file at `offset`, or fewer if the file ends before."""
         return self._data[offset : offset + max(size, 0)]
 
     @cached_property
     def _loaded(self) -> list[ElfSection]:
-        """The sections with addresses in a process, in order; .tbss has none: its header repeats those of another."""
+        """The sections with addresses in a process, in order. Those in the header of .tbss belong to other sections."""
         loaded = (s for s in self.sections if s.flags & e.SHF_ALLOC and s.size)
         return sorted(
             (s for s in loaded if not (s.type == e.SHT_NOBITS and s.flags & e.SHF_TLS)), key=lambda s: s.address
@@ -198,7 +198,7 @@ class Elf:
         return self.symbol_of(table, number) if table is not None else undefined(number, 0)
 
     def symbol_of(self, table: ElfSection, number: int) -> ElfSymbol:
-        """Return the symbol of a number in a table; an undefined one if the table has no such number."""
+        """Return the symbol with a number in a table; an undefined symbol if the table has no such number."""
         size = self.layout.symbol.size
         raw = self.at_offset(table.offset + number * size, size)
         if len(raw) < size or (number + 1) * size > table.size:
@@ -239,7 +239,7 @@ class Elf:
         assert isinstance(symbol, ElfSymbol)
         table = self.sections[symbol.table]
         if table.link >= len(self.sections):
-            return ""  # a relocation section names a table that is no symbol table
+            return ""  # the table that a relocation section refers to is no symbol table
         strings = self.sections[table.link]
         start = strings.offset + symbol.name_offset
         limit = min(strings.offset + strings.size, start + LONGEST_NAME, self.size)

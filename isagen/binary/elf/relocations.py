@@ -1,4 +1,4 @@
-"""Reading ELF relocations: with addends and without, and packed as Android's tools do."""
+"""Reads ELF relocations: with addends, without addends, and packed in Android's form."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ADDRESS = attrgetter("address")
 
 
 def relocations(elf: Elf, section: ElfSection) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (offset, type, number of the symbol, addend) of a relocation section.
+    """Yield (offset, type, number of the symbol, addend) of each relocation in a section.
 
-    The psABI of x86-64 has entries with an addend. Entries of other processors, of lld's -z rel, and some packed
-    entries have none: the relocated place contains it.
+    Entries for x86-64 contain the addend. Entries for some other processors, entries that lld writes with -z rel, and
+    some packed entries do not: for these, the relocated place contains the addend.
     """
-    packed = elf.at_offset(section.offset, 4) == PACKED  # GNU strip gives the section another type
+    packed = elf.at_offset(section.offset, 4) == PACKED  # GNU strip changes the section's type
     if packed and not elf.relocatable:
         entries: Iterable[Entry] = _packed(elf, section)
     elif section.type in (e.SHT_ANDROID_RELA, e.SHT_ANDROID_REL):
@@ -35,7 +35,7 @@ def relocations(elf: Elf, section: ElfSection) -> Iterator[tuple[int, int, int, 
     swapped = elf.machine == e.EM_MIPS and elf.layout.wide and elf.layout.byteorder == "little"
     start = elf.sections[section.info].address if elf.relocatable else 0
     for offset, info, addend in entries:
-        if swapped:  # the ABI of 64-bit MIPS writes the symbol first, whatever the byte order
+        if swapped:  # the ABI of 64-bit MIPS writes the symbol before the type in both byte orders
             info = (info & 0xFFFFFFFF) << 32 | info >> 32
         if addend is None:
             addend = word_at(elf, start + offset, signed=elf.relocatable)
@@ -57,12 +57,12 @@ class RelocatedElf(Elf):
 
     @cached_property
     def _relocations(self) -> dict[int, list[Relocation]]:
-        """Relocations in order, by the section that they change: of those sections that are asked for."""
+        """A cache: the sorted relocations of each section that was read, by the section's index."""
         return {}
 
     @cached_property
     def _tables(self) -> dict[int, list[ElfSection]]:
-        """The sections of relocations, by the section that they change."""
+        """The sections of relocations, by the index of the section that they change."""
         tables: dict[int, list[ElfSection]] = {}
         for section in self.sections:
             if section.type in e.RELOCATION_SECTIONS:
@@ -96,7 +96,7 @@ def _plain(elf: Elf, section: ElfSection) -> Iterator[Entry]:
 def _packed(elf: Elf, section: ElfSection) -> Iterator[Entry]:
     """Yield Android's packed relocations (lld's --pack-dyn-relocs=android).
 
-    The section is a sequence of SLEB128 numbers: how many relocations there are, the first offset, and groups. A group
+    The section is a sequence of SLEB128 numbers: the number of relocations, the first offset, and groups. A group
     starts with the fields that its relocations have in common (bionic, linker/linker_reloc_iterators.h).
     """
     numbers = _sleb(elf.content(section)[4:])
@@ -133,4 +133,4 @@ def _sleb(raw: bytes) -> Iterator[int]:
             yield value - (1 << shift if byte & 0x40 else 0)
             value = shift = 0
         elif shift > 70:
-            return  # no number is as long
+            return  # longer than any valid number

@@ -1,7 +1,7 @@
-"""Renaming the symbols and sections of an ELF object; code and data do not move or change.
+"""Renames the symbols and sections of an ELF object; code and data do not move or change.
 
-Symbols and section headers refer to names by offsets in string tables. A string table with new names is copied, longer,
-to the end of the file. All other content is unchanged.
+Symbols and section headers refer to names by offsets in string tables. A string table that needs new names is copied to
+the end of the file, and the names are added to the copy.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Renaming:
         struct.pack_into(self._layout.order + "I", self._data, self._header(index), offset)
 
     def set_addresses(self, indexes: Iterable[int]) -> None:
-        """Give the sections at `indexes` addresses, so that none overlaps another, up to the highest address."""
+        """Give the sections at `indexes` addresses without overlaps, until no address is left."""
         layout, free = self._layout.section, 0
         for index in indexes:
             values = list(layout.unpack_from(self._data, self._header(index)))

@@ -1,4 +1,4 @@
-"""Writing ELF objects: one with a note added, or an empty one for the same processor and ABI."""
+"""Writes ELF objects: a copy of an object with a note, or an empty object for the same processor and ABI."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ SECTION = b".note.isagen\0"
 ALIGNMENT = 4
 # Properties that a linker combines from all objects: a stack without code, branch protection, the processor's ABI.
 PROPERTIES = (".note.GNU-stack", ".note.gnu.property")
-# SHT_ARM_ATTRIBUTES, SHT_RISCV_ATTRIBUTES and others of one number; SHT_MIPS_ABIFLAGS; SHT_GNU_ATTRIBUTES.
+# SHT_ARM_ATTRIBUTES and SHT_RISCV_ATTRIBUTES, which have the same number; SHT_MIPS_ABIFLAGS; SHT_GNU_ATTRIBUTES.
 ATTRIBUTES = frozenset({0x70000003, 0x7000002A, 0x6FFFFFF5})
 NAMES = ".shstrtab"
 
 
 def note_added(file: ElfObject, owner: str, text: bytes) -> bytes:
-    """Return the content of the object with a note added that has this owner and text."""
+    """Return the content of the object with an added note of this owner and text."""
     layout, elf = file.elf.layout, file.elf
     note = note_of(owner, text, layout.byteorder)
     data = bytearray(file.data)

@@ -1,10 +1,10 @@
-"""Sealing ELF objects: the weak code and constants of a level get names and sections of the level.
+"""Seals ELF objects: weak code and constants get names that are private to the level.
 
-A linker keeps one of all weak functions with the same name, and one of all COMDAT groups with the same signature, of
-whichever level. So in all objects of AVX2, `_Z4sortIfEvPT_` becomes `_Z4sortIfEvPT_.avx2.NUMBER`, which is hidden. The
-objects of the level still share one copy, and no other object refers to it. The caller gives the other private names:
-functions that no linker merges, and data with addresses of them. Local functions get such names too, so that debuggers
-and profilers show their level.
+A linker keeps one of all weak functions with the same name, and one of all COMDAT groups with the same signature,
+whatever their level. So in all objects of AVX2, `_Z4sortIfEvPT_` becomes `_Z4sortIfEvPT_.avx2.NUMBER`, a hidden symbol.
+The objects of the level still share one copy, and no other object refers to it. The caller passes other names that
+become private: those of functions that no linker merges, and of data that contains addresses of a level's functions.
+Local functions are renamed too, so that debuggers and profilers show their level.
 
 The code of a level moves to sections that linkers do not mix with others, `.isa_text.LEVEL`. So the section headers of
 a program or library, even of a stripped one, show which code belongs to which level.
@@ -30,8 +30,9 @@ def sealed(
 ) -> bytes:
     """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-    The names of its `weak_code_and_constants` become private to the level, and each name in `private` to the level that
-    it maps to. `bounded_sections` are the sections of which other objects of the level use the bounds.
+    The names of its `weak_code_and_constants` become private to the level. `private` maps other names that become
+    private to the level of each. `bounded_sections` are the sections to whose start or end other objects of the level
+    refer.
     """
     merged = file.weak_code_and_constants
     renamed = {**private, **dict.fromkeys((symbol.name for symbol in merged), level)}
@@ -64,17 +65,17 @@ def _rename_groups(
         inside = [first[member] for member in group.members if member in first]
         if not inside or group.signature in renamed_numbers:
             continue
-        if group.signature in defined:  # it is the name of shared data, which does not change
+        if group.signature in defined:  # the signature is the name of shared data, which does not change
             changes.sign_group(group.section, inside[0].number)
-        else:  # a name of the group alone, such as _ZN1AC5Ev for all constructors of a class
+        else:  # only the group has this name, such as _ZN1AC5Ev for all constructors of a class
             changes.rename_symbol(group.signature, group.name + suffix)
 
 
 def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded_sections: Collection[str]) -> None:
     """Rename the sections of code, and those of their relocations, except those in `bounded_sections`.
 
-    They also get addresses, because GNU objdump does not distinguish sections of one name otherwise. Linkers ignore
-    the addresses in an object.
+    The sections of code also get addresses: without addresses, GNU objdump confuses sections of the same name. Linkers
+    ignore the addresses in an object.
     """
     unchanged = {*LOADER_FUNCTIONS, *bounded_sections}
     code = [section.index for section in file.sections if section.executable and section.name not in unchanged]

@@ -1,4 +1,4 @@
-"""The places of functions in the tables for unwinding the stack, which `strip` does not remove.
+"""Reads where functions are from the tables for unwinding the stack, which `strip` does not remove.
 
 Linux Standard Base, "Exception Frames", and DWARF 4, 6.4.1.
 """
@@ -15,7 +15,7 @@ LONG = 0xFFFFFFFF  # a length of 64 bits follows
 def unwind_table_functions(raw: bytes, address: int) -> Iterator[tuple[int, int]]:
     """Yield (address, size in bytes) of each function that `raw`, the .eh_frame at `address`, describes.
 
-    Records that no compiler writes for x86-64 are skipped.
+    Records of forms that compilers do not use for x86-64 are skipped.
     """
     is_known = cache(lambda cie: _has_relative_addresses(raw, cie))
     place = 0
@@ -24,7 +24,7 @@ def unwind_table_functions(raw: bytes, address: int) -> Iterator[tuple[int, int]
         if length in (0, LONG):
             place += 4
             continue
-        cie = place + 4 - back  # the common record that this one refers to; a common record has no `back`
+        cie = place + 4 - back  # the common record (CIE) of this function's record; in a CIE, `back` is 0
         if back and length >= 12 and place + 16 <= len(raw) and is_known(cie):
             start, size = struct.unpack_from("<iI", raw, place + 8)
             yield address + place + 8 + start, size
@@ -32,7 +32,7 @@ def unwind_table_functions(raw: bytes, address: int) -> Iterator[tuple[int, int]
 
 
 def _has_relative_addresses(raw: bytes, place: int) -> bool:
-    """Return whether functions of the CIE at `place` have addresses of 32 bits, relative to where these stand."""
+    """Return whether the records of the CIE at `place` have addresses of 32 bits, relative to the address field."""
     if not 0 <= place <= len(raw) - 9:
         return False
     length = struct.unpack_from("<I", raw, place)[0]
@@ -40,7 +40,7 @@ def _has_relative_addresses(raw: bytes, place: int) -> bool:
     augmentation, _, rest = body[1:].partition(b"\0")
     if not augmentation.startswith(b"z"):
         return False
-    for _ in range(2):  # alignment factors of code and data
+    for _ in range(2):  # skip the alignment factors of code and data
         rest = rest[_leb(rest) :]
     rest = rest[1 if body[:1] == b"\1" else _leb(rest) :]  # return address register
     rest = rest[_leb(rest) :]  # length of the augmentation data, which follows

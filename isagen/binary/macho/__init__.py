@@ -1,4 +1,4 @@
-"""Mach-O: objects, programs and libraries of macOS, for x86-64 and arm64 (`isagen.binary.sealing_protocol.Format`)."""
+"""Mach-O, the format of macOS, for x86-64 and arm64 (`isagen.binary.sealing_protocol.Format`)."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def open(path: AnyPath, shown: str = "") -> Binary:
 
 
 def with_note(content: bytes, owner: str, text: bytes) -> bytes:
-    """Return `content` unchanged: only objects of whole modules get notes, and these have no levels on macOS."""
+    """Return `content` unchanged: only whole modules need the note, and they have no levels on macOS."""
     return content

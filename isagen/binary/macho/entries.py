@@ -9,9 +9,9 @@ from ..protocol import Binding, SymbolKind
 from . import layout as m
 
 DEBUGGING, UNWINDING = ("__DWARF", "__LD"), ("__eh_frame", "__compact_unwind", "__unwind_info")
-# The segments and sections that the program never writes to. Only the loader may, when it relocates the sections.
+# The segments and sections that the program never writes to. The loader may write to them, to relocate them.
 CONSTANT_SEGMENTS, CONSTANT = ("__TEXT", "__DATA_CONST"), ("__const", "__cfstring", "__got")
-# Prefixes of the sections that compilers use by themselves, and that LLVM's profiles and sanitizers use.
+# Prefixes of the sections that compilers, and LLVM's profiles and sanitizers, use by themselves.
 COMMON_DATA = (
     *("__data", "__bss", "__common", "__const", "__cstring", "__ustring", "__literal", "__cfstring", "__objc"),
     *("__mod_init_func", "__mod_term_func", "__init_offsets", "__thread_", "__gcc_except_tab", *UNWINDING),
@@ -21,7 +21,7 @@ COMMON_DATA = (
 
 @dataclass(frozen=True)
 class MachoSection:
-    """A section (`isagen.binary.object_reader.ObjectSection`); `index` counts from 1, as in symbols."""
+    """A section (`isagen.binary.object_reader.ObjectSection`); `index` counts from 1."""
 
     index: int
     segment: str
@@ -35,7 +35,7 @@ class MachoSection:
 
     @property
     def name(self) -> str:
-        """Its segment and name, as sources spell them."""
+        """Its segment and its name in the segment, as sources write them."""
         return f"{self.segment},{self.own_name}" if self.index else ""
 
     @property
@@ -65,7 +65,7 @@ class MachoSection:
 
     @property
     def findable(self) -> bool:
-        """Whether code may find it by name, as ``section$start$__DATA$hooks`` or by getsectiondata()."""
+        """Whether code may find its data by its name: by ``section$start$__DATA$hooks`` or getsectiondata()."""
         return self.loaded and not self.executable and not self.own_name.startswith(COMMON_DATA)
 
     @property
@@ -94,12 +94,12 @@ class Entry(NamedTuple):
 
     @property
     def kind(self) -> int:
-        """Where it is defined."""
+        """Whether it is undefined, absolute, or defined in a section: N_UNDF, N_ABS or N_SECT."""
         return self.type & m.N_TYPE
 
     @property
     def common(self) -> bool:
-        """Whether the linker reserves memory for it: `value` is the size."""
+        """Whether it is a common symbol: the linker reserves `value` bytes for it."""
         return self.kind == m.N_UNDF and self.external and self.value > 0
 
     @property
@@ -115,15 +115,15 @@ NULL = MachoSection(0, "", "", 0, 0, 0, 0, 0, 0)
 
 
 def name_in_c(name: str) -> str:
-    """Return a symbol's name in C, to which compilers add an underscore; the name itself if it has none."""
+    """Return a symbol's name in C, without the underscore that compilers put before it."""
     return name.removeprefix("_")
 
 
 def kind_of(entry: Entry, section: MachoSection) -> SymbolKind:
-    """Return the kind of a symbol, which is in `section`; its index is 0 if the symbol is in none.
+    """Return the kind of a symbol. `section` is the symbol's section, with index 0 if it has none.
 
-    The format has no kinds. Compilers' own labels, such as `l_.str`, do not start with an underscore; on arm64, LLVM
-    writes one such as `ltmp0` at the start of each section.
+    Symbols of this format contain no kind. Labels that compilers make, such as `l_.str`, do not start with an
+    underscore. On arm64, LLVM writes a label such as `ltmp0` at the start of each section.
     """
     if entry.name.startswith("ltmp"):
         return SymbolKind.SECTION
@@ -131,5 +131,5 @@ def kind_of(entry: Entry, section: MachoSection) -> SymbolKind:
         return SymbolKind.COMMON
     if section.executable:
         return SymbolKind.FUNCTION if entry.name.startswith("_") else SymbolKind.LABEL
-    # The descriptor is the variable. Its initial value, which it points to, is data.
+    # A thread-local variable's symbol is at its descriptor, which points to the initial value: that is data.
     return SymbolKind.THREAD_DATA if section.type == m.THREAD_LOCAL_VARIABLES else SymbolKind.DATA

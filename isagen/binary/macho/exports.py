@@ -1,4 +1,4 @@
-"""Reading the trie of a Mach-O file's exports (Apple's <mach-o/loader.h>, "export_off")."""
+"""Reads the trie of a Mach-O file's exports (Apple's <mach-o/loader.h>, "export_off")."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 from . import layout as m
 from .stream import Stream
 
-KIND, ABSOLUTE = 3, 2  # of flags
+KIND, ABSOLUTE = 3, 2  # the bits of the kind in an export's flags; the kind of an absolute symbol
 WEAK, REEXPORT, RESOLVER = 4, 8, 0x10
 
 
 class Export(NamedTuple):
     """A symbol that other files can bind to. `address` and `resolver` count from the file's start in memory.
 
-    The loader binds to what the `resolver` returns, if there is one; `address` is then that of a stub.
+    If there is a `resolver`, the loader binds to the address that it returns, and `address` is that of a stub.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Export(NamedTuple):
 
 
 def exports(data: bytes, start: int, size: int) -> Iterator[Export]:
-    """Yield the exports in the trie at offset `start`, without those of other files. Raises `ValueError`."""
+    """Yield the exports in the trie at offset `start`, except re-exports. Raises `ValueError` if it is damaged."""
     waiting, seen, left = [(0, b"")] if size else [], {0}, m.NAMES * size + m.MORE_NAMES
     while waiting:
         offset, name = waiting.pop()

@@ -1,7 +1,7 @@
-"""Reading the fixups of a linked Mach-O file: the pointers that the loader writes.
+"""Reads the fixups of a linked Mach-O file: the pointers that the loader writes.
 
-They are chains through the pointers themselves (<mach-o/fixup-chains.h>), or programs of opcodes (<mach-o/loader.h>,
-REBASE_OPCODE and BIND_OPCODE) in older files and those of zig.
+A file contains them as chains through the pointers themselves (<mach-o/fixup-chains.h>). Older files and those of zig
+contain programs of opcodes instead (<mach-o/loader.h>, REBASE_OPCODE and BIND_OPCODE).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ MASK = (1 << 64) - 1
 POINTER, POINTER_OFFSET = 2, 6  # DYLD_CHAINED_PTR_64: addresses; ..._OFFSET: distances from the file's start in memory
 SIGNED = (1, 7, 9, 10, 12)  # formats of arm64e
 NO_CHAIN = 0xFFFF
-# The formats of imports: how to read one, and the bits of its library's number and of what is before its name.
+# The formats of imports: the struct of one, the bits of its library's number, and the bits below its name's offset.
 IMPORTS = {1: ("<I", 8, 9), 2: ("<Ii", 8, 9), 3: ("<Qq", 16, 32)}
-# By the upper half of an opcode's byte; the lower half is a number.
+# The opcodes, by the upper half of their byte; the lower half is a number.
 REBASE_OPCODES = (
     *("end", "type", "place", "skip", "skip words"),
     *("write times", "write many", "write, skip", "write many, skip"),
@@ -40,9 +40,9 @@ class Segment(NamedTuple):
 
 
 class Fixup(NamedTuple):
-    """A pointer at the address `place`: it leads to an `address` in this file, or `addend` bytes beyond a `name`.
+    """A pointer at the address `place`. It leads to an `address` in this file, or to `addend` bytes after a `name`.
 
-    With `own`, the `name` may be one of this file's own exports.
+    If `own` is set, the `name` may be one of this file's exports.
     """
 
     place: int
@@ -53,9 +53,9 @@ class Fixup(NamedTuple):
 
 
 def by_opcodes(data: bytes, segments: Sequence[Segment], fields: Sequence[int]) -> Iterator[Fixup]:
-    """Yield the fixups that opcodes describe; `fields` are those of the loader's data. Raises `ValueError`.
+    """Yield the fixups that opcodes describe. `fields` are the fields of LC_DYLD_INFO.
 
-    The last fixup of a place counts.
+    If a place has several fixups, the last one counts. Raises `ValueError` if the file is damaged.
     """
     rebases, binds, weak, lazy = (Stream(data, *fields[at : at + 2]) for at in (2, 4, 6, 8))
     for offset, fixup in _run(rebases, REBASE_OPCODES, segments, len(data)):
@@ -70,7 +70,7 @@ def by_opcodes(data: bytes, segments: Sequence[Segment], fields: Sequence[int]) 
 def _run(
     stream: Stream, opcodes: Sequence[str], segments: Sequence[Segment], left: int, is_lazy: bool = False
 ) -> Iterator[tuple[int, Fixup]]:
-    """Yield (offset in the file, fixup) of each pointer, `left` ones at most."""
+    """Yield (offset in the file, fixup) of each pointer; more than `left` are an error."""
     segment = offset = library = addend = 0
     name = ""
     while stream:
@@ -79,7 +79,7 @@ def _run(
         count = skipped = 0
         match opcodes[code] if code < len(opcodes) else "":
             case "end":
-                if not is_lazy:  # of lazy binds, it ends one symbol
+                if not is_lazy:  # in lazy binds, it ends a symbol and not the stream
                     return
             case "library":
                 library = number
@@ -126,7 +126,7 @@ def _run(
 
 
 def by_chains(data: bytes, segments: Sequence[Segment], base: int, start: int, size: int) -> Iterator[Fixup]:
-    """Yield the fixups in the chains that the `size` bytes at offset `start` describe. Raises `ValueError`."""
+    """Yield the fixups in chains, which the `size` bytes at `start` describe. Raises `ValueError` for damaged ones."""
     part = data[start : start + size]
     _, starts_at, imports_at, names_at, count, kind, names_kind = m.CHAINS.unpack_from(part)
     if kind not in IMPORTS or names_kind:
@@ -164,12 +164,12 @@ def _imports(part: bytes, start: int, names: int, count: int, kind: int) -> Iter
         if end < 0 or left < 0:
             raise ValueError("the names of its imports are cut off or too long")
         library = value & (1 << bits) - 1
-        special = library == 0 or library >= (1 << bits) - 16  # negative ones are dyld's own
+        special = library == 0 or library >= (1 << bits) - 16  # negative numbers have a meaning for dyld
         yield part[place:end].decode(errors="surrogateescape"), special, addend[0] if addend else 0
 
 
 def _chain(data: bytes, segment: Segment, offset: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield (address, value in the file) of the pointers of one page, the first of which is at an offset."""
+    """Yield (address, value in the file) of the pointers in one page; the first is at `offset` in the segment."""
     while True:
         if offset >= end or offset + 8 > segment.file_size:
             raise ValueError("a chain of pointers leaves its page")

@@ -1,4 +1,4 @@
-"""Reading Mach-O programs, libraries and bundles. Only the names of functions show which level they belong to."""
+"""Reads Mach-O programs, libraries and bundles. Only the name of a function shows the function's level."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PADDING = 64  # bytes of padding between the code of two objects, at most
 class MachoImage(Macho):
     """A Mach-O program, library or bundle (`isagen.binary.protocol.Binary`).
 
-    Jump tables and other data in code are in sections of their own, which are not executable.
+    In `sections`, jump tables and other data in code are separate sections, which are not executable.
     """
 
     unreadable = "is not a Mach-O file that can be read: "
@@ -70,7 +70,7 @@ class MachoImage(Macho):
 
     @cached_property
     def _base(self) -> int:
-        """The address of the file's start."""
+        """The address to which the start of the file is loaded."""
         return next((s.address for s in self._segments if s.file_size and not s.offset), 0)
 
     def _sections(self) -> Iterator[MachoSection]:
@@ -83,7 +83,7 @@ class MachoImage(Macho):
         return iter(sections)
 
     def _parts(self) -> Iterator[MachoSection]:
-        """Yield the sections, code apart from the data in it."""
+        """Yield the sections; those of code are divided into code and the data in it."""
         code = [section for section in self.sections if section.executable]
         data = sorted([*self._listed_data(), *self._jump_tables(code if self.machine == m.X86_64 else [])])
         for section in self.sections[1:]:
@@ -134,13 +134,13 @@ class MachoImage(Macho):
 
     @cached_property
     def _exports(self) -> dict[str, Export] | None:
-        """The exports by name; None if the file has no trie of exports: then the symbol table shows them."""
+        """The exports by name; None if the file has no trie of exports, so that the symbol table shows them."""
         start, size = self._loader_data[10:] or self._link_data(m.EXPORTS_TRIE)
         return {export.name: export for export in exports(self.data, start, size)} if size else None
 
     @cached_property
     def _function_starts(self) -> set[int]:
-        """The addresses of all functions, which `strip` does not remove; none if the linker lists none, as zig's."""
+        """The addresses in the file's list of functions, which `strip` does not remove. zig's linker writes no list."""
         distances, starts, address = Stream(self.data, *self._link_data(m.FUNCTION_STARTS)), set(), self._base
         while distances and (distance := distances.uleb()):
             address += distance
@@ -158,7 +158,7 @@ class MachoImage(Macho):
         )
         symbols = []
         for entry in entries:
-            section = (self.section_at(entry.value) if entry.section else None) or NULL  # the file's start is in none
+            section = (self.section_at(entry.value) if entry.section else None) or NULL
             hidden = bool(entry.type & m.N_PEXT) or (section.index > 0 and entry.name not in (exported or names))
             kind, address = kind_of(entry, section), entry.value if entry.kind != m.N_UNDF else 0
             text, defined = name_in_c(entry.name), entry.kind != m.N_UNDF
@@ -166,12 +166,12 @@ class MachoImage(Macho):
                 ObjectSymbol(entry.number, text, kind, entry.binding, section.index, address, 0, defined, hidden)
             )
         self.stripped = not any(symbol.local and symbol.section for symbol in symbols)
-        # Labels inside of functions do not end these.
+        # A local label is inside of a function, and does not end it.
         ending = (s.address for s in symbols if s.section and not (s.kind == SymbolKind.LABEL and s.local))
         self._ends = sorted({*ending, *self._function_starts})
         for symbol in symbols:
-            # A symbol's size is the distance to the next one, which a stripped file may lack unless it lists the starts
-            # of functions.
+            # A symbol's size is the distance to the next symbol. In a stripped file, the sizes of functions alone are
+            # known, and only if the file lists their starts.
             is_listed = self.sections[symbol.section].executable and self._function_starts
             sized = is_listed or not self.stripped
             yield symbol._replace(size=self._size(symbol.address)) if symbol.section and sized else symbol
@@ -184,7 +184,7 @@ class MachoImage(Macho):
         end = section.address + section.size
         if after < len(self._ends):
             end = min(end, self._ends[after])
-        if section.executable and self.machine == m.X86_64:  # zeros are no whole instructions
+        if section.executable and self.machine == m.X86_64:  # zeros at the end are padding
             tail = self.read(max(address, end - PADDING), min(PADDING, end - address))
             end -= len(tail) - len(tail.rstrip(b"\0"))
         return end - address
@@ -199,7 +199,7 @@ class MachoImage(Macho):
 
     @cached_property
     def _levels(self) -> dict[int, str]:
-        """The level of each named function, by its address, in order; "" if one of its names is of ordinary code."""
+        """The level of each named function, by address, in order; "" if a function has a name of ordinary code."""
         records = (record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER))
         names = {level.lower(): level for record in records for level in record.levels}
         functions = (s for s in self.symbols() if s.kind == SymbolKind.FUNCTION and s.defined) if names else ()
@@ -242,7 +242,7 @@ class MachoImage(Macho):
 
 
 def _divided(section: MachoSection, data: Sequence[tuple[int, int]]) -> Iterator[MachoSection]:
-    """Yield the parts of a section: code, and each of the `data` in it, by (first offset in the file, end)."""
+    """Yield the parts of a section. `data` is (first offset in the file, end) of each piece of data in code."""
     start, after = section.offset, section.offset + section.size
     for low, high in chain(data[bisect_right(data, (start,)) : bisect_right(data, (after,))], [(after, after)]):
         for end, flags in ((low, section.flags), (high, 0)):

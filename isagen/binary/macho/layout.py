@@ -1,4 +1,4 @@
-"""Numbers and structures of Mach-O files (Apple's <mach-o/loader.h>, <nlist.h>, <reloc.h>, <x86_64/reloc.h>)."""
+"""The numbers and structures of Mach-O files (Apple's <mach-o/loader.h>, <nlist.h>, <reloc.h>, <x86_64/reloc.h>)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from struct import Struct
 
 from ..protocol import Architecture
 
-MAGIC = b"\xcf\xfa\xed\xfe"  # of 64 bits, little-endian; others are not read
+MAGIC = b"\xcf\xfa\xed\xfe"  # of files with 64 bits, little-endian: isagen reads no others
 X86_64, ARM64 = 0x01000007, 0x0100000C
 MACHINES = {X86_64: "x86-64", ARM64: "AArch64"}
 OBJECT, PROGRAM, LIBRARY, BUNDLE = 1, 2, 6, 8
@@ -15,7 +15,7 @@ LINKED = (PROGRAM, LIBRARY, BUNDLE)
 HEADER = Struct("<4sIIIIIII")  # magic, processor, its subtype, type, commands, their size, flags, reserved
 COMMAND = Struct("<II")  # number, size
 SEGMENT_64, SYMTAB = 0x19, 2
-# LC_BUILD_VERSION, and LC_VERSION_MIN_... of older compilers: the oldest system that the file is for.
+# The commands with the oldest system that the file is for: LC_BUILD_VERSION; LC_VERSION_MIN_... of older compilers.
 VERSIONS = {0x32, 0x24, 0x25, 0x2F, 0x30}
 # Command, name, address, size, file offset, file size, two protections, sections, flags.
 SEGMENT = Struct("<II16sQQQQiiII")
@@ -25,7 +25,7 @@ SYMBOL_TABLE = Struct("<IIIIII")  # command, symbols, their count, names, the na
 SYMBOL = Struct("<IBBHQ")  # name, type, section, description, value
 RELOCATION = Struct("<iI")  # address; symbol in 24 bits, relative, length in 2, external, type in 4
 
-# Of linked files: the commands that describe where the loader's data is, and the structures of these.
+# In linked files: the commands that give the place of the loader's data, and their structures.
 DYLD_INFO, EXPORTS_TRIE, CHAINED_FIXUPS = {0x22, 0x80000022}, 0x80000033, 0x80000034
 FUNCTION_STARTS, DATA_IN_CODE = 0x26, 0x29
 LINK_DATA = Struct("<IIII")  # command, its size, offset, size
@@ -33,11 +33,11 @@ LOADER_DATA = Struct("<IIIIIIIIIIII")  # command, its size; offset and size of r
 DATA_ENTRY = Struct("<IHH")  # offset, length, kind
 CHAINS = Struct("<IIIIIII")  # version, offsets of starts, imports and names, imports' count and format, names' format
 CHAIN_STARTS = Struct("<IHHQIH")  # size, page size, format of pointers, offset of the segment, highest, pages
-NAMES, MORE_NAMES = 64, 1 << 16  # the names in a table have this many times its bytes at most, and some more
-PIE = 0x200000  # of the header's flags: the loader chooses the addresses
+NAMES, MORE_NAMES = 64, 1 << 16  # the names in a table have at most NAMES times its bytes, plus MORE_NAMES
+PIE = 0x200000  # in the header's flags: the loader chooses the addresses
 ARM64E = 2  # the subtype of arm64 whose pointers are signed
 
-SECTION_TYPE = 0xFF  # of flags
+SECTION_TYPE = 0xFF  # in a section's flags
 ZERO_FILLED = {1, 0xC, 0x12}  # S_ZEROFILL, S_GB_ZEROFILL, S_THREAD_LOCAL_ZEROFILL
 LITERALS = {2, 3, 4, 0xE}  # S_CSTRING_LITERALS, S_4BYTE_LITERALS, S_8BYTE_LITERALS, S_16BYTE_LITERALS
 THREAD_LOCAL_VARIABLES = 0x13  # S_THREAD_LOCAL_VARIABLES: descriptors
@@ -47,14 +47,14 @@ CALLED = {9: "when loaded", 0x15: "when loaded", 0x16: "when loaded", 0xA: "at e
 INIT_OFFSETS = 0x16
 # S_NON_LAZY_SYMBOL_POINTERS, S_LAZY_SYMBOL_POINTERS, S_LAZY_DYLIB_SYMBOL_POINTERS, S_THREAD_LOCAL_VARIABLE_POINTERS.
 POINTERS = {6, 7, 0x10, 0x14}
-SYMBOL_STUBS, STUB_HELPER = 8, "__stub_helper"  # jumps through such pointers
+SYMBOL_STUBS, STUB_HELPER = 8, "__stub_helper"  # jumps through POINTERS
 ATTR_PURE_INSTRUCTIONS, ATTR_SOME_INSTRUCTIONS = 0x80000000, 0x400
 
-N_STAB, N_PEXT, N_TYPE, N_EXT = 0xE0, 0x10, 0x0E, 0x01  # of a symbol's type
+N_STAB, N_PEXT, N_TYPE, N_EXT = 0xE0, 0x10, 0x0E, 0x01  # in a symbol's type
 N_UNDF, N_ABS, N_SECT = 0, 2, 0xE
-N_WEAK_REF, N_WEAK_DEF = 0x40, 0x80  # of a symbol's description; on undefined symbols, 0x80 has another meaning
+N_WEAK_REF, N_WEAK_DEF = 0x40, 0x80  # in a symbol's description: of an undefined symbol, and of a defined one
 
-# Types of relocations. A SUBTRACTOR and the relocation after it write a distance; an ADDEND is for the one after it.
+# Types of relocations. A SUBTRACTOR writes a distance with the relocation after it. An ADDEND is for the one after it.
 SUBTRACTOR = {X86_64: 5, ARM64: 1}
 ADDEND = {ARM64: 10}
 # The types that write the distance to the end of a 32-bit place: on x86-64, SIGNED, BRANCH, GOT_LOAD, GOT, SIGNED_1,
@@ -79,7 +79,7 @@ def _kind(head: bytes) -> int:
 
 
 def architecture_of(head: bytes) -> Architecture | None:
-    """Return the architecture that the first bytes of a file name."""
+    """Return the architecture in the first bytes of a file."""
     machine = _number(head, 4)
     return Architecture("macho", machine, 64, "little", MACHINES.get(machine, f"machine {machine:#x}"))
 

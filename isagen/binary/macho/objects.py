@@ -1,4 +1,4 @@
-"""What sealing reads of Mach-O objects alone: type information, and variables that linkers merge."""
+"""A Mach-O object as sealing reads it: type information, and variables that linkers merge."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class MachoObject(ObjectInMemory[Macho]):
     def foldable_variables(self) -> frozenset[str] | None:
         """Return the variables of an object that may fold; None for an object that may not.
 
-        Linkers merge weak variables across objects. They merge neither local data nor data before a section's first
-        symbol.
+        Each returned variable is weak, so linkers merge it across objects. They merge neither local data nor data
+        before a section's first symbol.
         """
         variables: set[str] = set()
         for section in self.file.sections:

@@ -1,4 +1,4 @@
-"""The pointers of a linked Mach-O file: tables of the linker, arrays that the loader reads, and pointers in data."""
+"""Reads the pointers of a linked Mach-O file: in its data, in tables of the linker, in arrays that the loader reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import layout as m
 from .entries import name_in_c
 from .fixups import Fixup
 
-GOT = ",__got"  # some linkers give it another type than that of pointers
+GOT = ",__got"  # the section may have another type than those in m.POINTERS
 WORD = 8
 
 
@@ -38,8 +38,8 @@ class MachoPointers(ObjectPointers):
 
     @cached_property
     def slot_ranges(self) -> list[tuple[int, int]]:
-        array = [s for s, kind in self._sections if s.when_called and kind != m.INIT_OFFSETS]
-        return _ranges([*array, *(s for s, kind in self._sections if kind in m.POINTERS or s.name.endswith(GOT))])
+        arrays = [s for s, kind in self._sections if s.when_called and kind != m.INIT_OFFSETS]
+        return _ranges([*arrays, *(s for s, kind in self._sections if kind in m.POINTERS or s.name.endswith(GOT))])
 
     @cached_property
     def plt_ranges(self) -> list[tuple[int, int]]:

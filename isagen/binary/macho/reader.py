@@ -1,4 +1,4 @@
-"""Reading Mach-O files: load commands, sections, symbols and relocations."""
+"""Reads Mach-O files: load commands, sections, symbols and relocations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .entries import NULL, Entry, MachoSection, kind_of, name_in_c
 class Macho(ObjectReader):
     """A Mach-O object (`isagen.binary.object_reader.ObjectReader`).
 
-    Some relocations refer to a section and not to a symbol. For these, each section is a symbol with a number after
-    those of the symbol table.
+    Some relocations refer to a section and not to a symbol. For these, `symbols` contains a symbol for each section,
+    with a number above those of the symbol table.
     """
 
     format = "macho"

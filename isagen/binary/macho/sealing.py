@@ -1,4 +1,4 @@
-"""Sealing Mach-O objects: the weak code and constants of a level get names of the level.
+"""Seals Mach-O objects: weak code and constants get names that are private to the level.
 
 A linker keeps one of all weak definitions with the same name. So `f` becomes `f.avx2.NUMBER`, a private external
 symbol: the objects of the level still share one copy, and no other program or library can refer to it. Sections are not
@@ -16,8 +16,8 @@ from ..protocol import Binding
 from . import layout as m
 from .objects import MachoObject
 
-TYPE_AT, DESCRIPTION_AT = 4, 6  # in a symbol
-NAMES_SIZE_AT = 20  # in the command of the symbol table; the names' offset is before it
+TYPE_AT, DESCRIPTION_AT = 4, 6  # offsets in a symbol
+NAMES_AT = 16  # the offset, in the command of the symbol table, of the names' offset and size
 
 
 def sealed(
@@ -25,8 +25,8 @@ def sealed(
 ) -> bytes:
     """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-    The names of its `weak_code_and_constants` become private to the level, and each name in `private` to the level that
-    it maps to.
+    The names of its `weak_code_and_constants` become private to the level. `private` maps other names that become
+    private to the level of each.
     """
     names = {**private, **dict.fromkeys((symbol.name for symbol in file.weak_code_and_constants), level)}
     changes = _Renaming(file)
@@ -44,7 +44,7 @@ def sealed(
 
 
 class _Renaming:
-    """Changes to one object; `content` returns the result. New names are added to the table of names."""
+    """Changes to one object; `content` returns the changed object. The table of names gets the new names."""
 
     def __init__(self, file: MachoObject) -> None:
         self._file = macho = file.file
@@ -53,7 +53,7 @@ class _Renaming:
         self._offsets: dict[bytes, int] = {}
 
     def rename_symbol(self, number: int, name: str) -> None:
-        """Give a symbol another name in C; it starts with an underscore if the symbol's own one does."""
+        """Give a symbol another name in C; an underscore before the old name stays."""
         place = self._place(number)
         old = self._file.names_at + int.from_bytes(self._data[place : place + 4], "little")
         start = b"_" if self._data.startswith(b"_", old) else b""
@@ -72,12 +72,12 @@ class _Renaming:
         self._data[self._place(number) + DESCRIPTION_AT] |= m.N_WEAK_DEF
 
     def content(self) -> bytes:
-        """Return the changed object. The names move to its end unless they are there."""
+        """Return the changed object. The table of names moves to the end unless it is there."""
         macho = self._file
         if not macho.symbol_count:
             return bytes(self._data)
         start = macho.names_at if macho.names_end == len(self._data) else -(-len(self._data) // 8) * 8
-        struct.pack_into("<II", self._data, macho.symbol_command + NAMES_SIZE_AT - 4, start, len(self._names))
+        struct.pack_into("<II", self._data, macho.symbol_command + NAMES_AT, start, len(self._names))
         return bytes(self._data[:start].ljust(start, b"\0") + self._names)
 
     def _place(self, number: int) -> int:
@@ -87,7 +87,7 @@ class _Renaming:
 def emptied(file: MachoObject) -> bytes:
     """Return an object for the same processor that defines nothing and refers to nothing.
 
-    It contains the commands for the system's version, because linkers warn where they are missing.
+    It contains the commands with the system's version: linkers warn if these are missing.
     """
     macho = file.file
     kept = [(place, size) for number, place, size in macho.commands() if number in m.VERSIONS]

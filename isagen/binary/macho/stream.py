@@ -1,12 +1,12 @@
-"""Reading the encoded numbers and texts of the loader's data in a Mach-O file."""
+"""Reads the encoded numbers and texts of the loader's data in a Mach-O file."""
 
 from __future__ import annotations
 
-LONGEST = 63  # bits before the last byte of a number
+LONGEST = 63  # bits of a number before its last byte, at most
 
 
 class Stream:
-    """The bytes of `data` from offset `start` on. Raises `ValueError` where they end."""
+    """The `size` bytes of `data` at offset `start`. Reading beyond their end raises `ValueError`."""
 
     def __init__(self, data: bytes, start: int, size: int) -> None:
         self._data, self.place, self._end = data, start, start + size
@@ -25,11 +25,11 @@ class Stream:
         return self._data[self.place - 1]
 
     def uleb(self) -> int:
-        """Return the next number without a sign."""
+        """Return the next unsigned number (LEB128)."""
         return self._leb()[0]
 
     def sleb(self) -> int:
-        """Return the next number with a sign."""
+        """Return the next signed number (LEB128)."""
         value, bits = self._leb()
         return value - (1 << bits if value >> (bits - 1) & 1 else 0)
 
