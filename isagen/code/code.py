@@ -13,8 +13,9 @@ from .flow import Flow, follow
 from .functions import Functions
 from .variables import Variables
 
-# Pieces overlap if control enters the middle of one, so their total size is limited. When the pieces of one gap between
-# functions have OVERLAPS times the bytes of the gap, plus MORE, all further entries into the gap share one empty piece.
+# Pieces overlap if control enters the middle of a piece, so their total size is limited. Once the pieces in a range of
+# code of unknown size have OVERLAPS times the range's bytes, plus MORE, further entries into the range share one empty
+# piece.
 OVERLAPS, MORE = 8, 1 << 16
 
 
@@ -33,9 +34,8 @@ class Code:
         self.variables = Variables(binary)
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
-        # By the start of code of unknown size: the number of bytes in its pieces.
+        # By the start of a range of code of unknown size: the bytes in its pieces, and the number of its empty piece.
         self._followed: Counter[int] = Counter()
-        # By the same start: the number of the empty piece that further entries share.
         self._empty_piece: dict[int, int] = {}
         self._ends: dict[int, int] = {}
 
@@ -65,7 +65,7 @@ class Code:
         return self._piece_at[address]
 
     def body(self, number: int) -> int:
-        """Return the number of a function or piece; for a function of unknown size, that of the piece at its start."""
+        """Return `number`, or for a function of unknown size the number of the piece at the function's start."""
         return number if self.sized(number) or self.piece(number) else self.entry(self.functions.starts[number])
 
     def piece(self, number: int) -> Flow | None:
@@ -73,7 +73,7 @@ class Code:
         return self._pieces[number - len(self)][1] if number >= len(self) else None
 
     def target(self, reference: Reference) -> int:
-        """Return the target of a direct jump; 0 if the jump is yet to be relocated."""
+        """Return the target of a direct jump; 0 if the target is only known after the link."""
         if self.binary.relocatable:
             section = self.functions.section_of(reference.at)
             if self.pointers.relocations(section, reference.at, reference.after):
@@ -101,8 +101,8 @@ class Code:
     def falls_through_to(self, number: int, last: Reference | None = None) -> int:
         """Return the address to which control falls through after a function or piece; 0 if it does not.
 
-        `last` is the last reference of its code, if the caller has it. Control does not reach padding after a jump or
-        return, which some compilers include in the function's size.
+        `last` is the last reference of the code, if the caller has it. Some compilers include padding after the last
+        jump or return in the function's size; control does not reach this padding.
         """
         piece = self.piece(number)
         if piece is not None:
@@ -114,7 +114,7 @@ class Code:
         last = last or self._last(start, end)
         only_padding = self._is_padding(end, after)
         if last is not None and (last.kind in LEAVES or last.kind in CALLS) and self._is_padding(last.after, end):
-            # A call may not return, and data may come after it.
+            # A call may not return, so the bytes after it may be data.
             piece = self.piece(self.entry(end)) if last.kind in CALLS and not only_padding else None
             return end if piece is not None and piece.decodable else 0
         return after if only_padding else end
@@ -204,15 +204,15 @@ class Code:
     def codes(self, number: int) -> Codes:
         """Return the codes of the instructions of a function or piece."""
         blocks = self.blocks(number)
-        every = frozenset().union(*(self.decoder.codes(raw, start) for start, raw in self.raw(number)))
-        if self.decoder.invalid in every and number < len(self):
+        codes = frozenset().union(*(self.decoder.codes(raw, start) for start, raw in self.raw(number)))
+        if self.decoder.invalid in codes and number < len(self):
             self._end(number)
             if self.blocks(number) != blocks:  # the symbol's size cuts off the last instruction
                 return self.codes(number)
-        return every
+        return codes
 
     def operand_addresses(self, number: int) -> set[int]:
-        """Return the addresses in operands of a linked function or piece, and numbers that may be addresses."""
+        """Return addresses, and numbers that may be addresses, in operands of a function or piece of a linked file."""
         blocks = (self.decoder.references(raw, start, self.binary.fixed) for start, raw in self.raw(number))
         return {reference.address for references in blocks for reference in references}
 

@@ -1,4 +1,4 @@
-"""Following control through code of unknown size: the instructions that run after an entry."""
+"""Follows control through code of unknown size, to find the instructions that run after an entry."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def follow(
 ) -> Flow:
     """Follow control from `start` in the range of addresses from `low` to before `high`.
 
-    `read` returns up to a number of bytes at an address, `target` the address that a direct jump leads to, 0 if
-    unknown. Calls are assumed to return. Jumps through registers and tables are not followed. Blocks do not overlap.
+    `read` returns the bytes at an address, up to a size. `target` returns the target of a direct jump, 0 if unknown.
+    Calls are assumed to return. Jumps through registers and tables are not followed. Blocks do not overlap.
     """
     blocks: list[tuple[int, int]] = []
     entries, end, decodable = [start], 0, True
@@ -50,7 +50,7 @@ def follow(
             size = min(STEP + decoder.longest, high - last)
             stop, kind = _stretch(decoder, read(last, size), last, target, low, high, entries)
             if kind is Kind.INVALID:
-                # The last instruction of a stretch may be cut off at the end of the stretch.
+                # An instruction that is cut off at the end of the bytes read is decoded again with the next bytes.
                 if stop + decoder.longest >= last + size and last + size < high and stop > last:
                     last = stop
                     continue
@@ -75,11 +75,10 @@ def _stretch(
     high: int,
     entries: list[int],
 ) -> tuple[int, Kind | None]:
-    """Decode bytes up to the first instruction after which control does not go on to the next, and add to `entries`
-    the targets of jumps.
+    """Decode `raw` up to the first instruction that does not continue with the next. Add targets of jumps to `entries`.
 
-    Return the address after that instruction and its kind, or the end of the bytes and None. An invalid instruction is
-    not included: its address is returned.
+    Return the address after that instruction, and the instruction's kind. For an invalid instruction, return its own
+    address. If all instructions continue, return the address after `raw`, and None.
     """
     for reference in decoder.references(raw, address):
         if reference.kind in DIRECT and reference.kind != Kind.CALL:

@@ -1,4 +1,4 @@
-"""The functions of a binary, numbered by address: the start, the end and the symbol of each."""
+"""Numbers the functions of a binary by address, and returns the start, end and symbol of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Functions:
         executable = {s.index: s for s in binary.sections if s.executable and self.is_code(s.address)}
         named: list[Candidate] = []
         for symbol in binary.symbols():
-            # Some, such as `etext`, are after the last byte of a section.
+            # A symbol such as `etext` is after the last byte of its section.
             if symbol.section not in executable or not self.is_code(symbol.address):
                 continue
             local = symbol.binding == Binding.LOCAL
@@ -40,7 +40,7 @@ class Functions:
         self._number(candidates, [(start, 2, size, 0) for start, size in unwound if self._is_new(start, size)])
 
     def _number(self, candidates: list[Candidate], added: list[Candidate]) -> None:
-        """Number functions by address again, with `added` candidates. At each address, the preferred one is chosen."""
+        """Add candidates, and number all functions again. At each address, the preferred candidate is the function."""
         if not added:
             return
         candidates += added
@@ -55,7 +55,7 @@ class Functions:
                 self.sizes[-1] = size
 
     def _tails(self) -> Iterator[Candidate]:
-        """Yield the part of each function that follows a function nested in it."""
+        """Yield the part of each function that comes after a function nested in it."""
         reach, outer = 0, 0
         for number in range(len(self.starts)):
             end = self.end(number)
@@ -69,7 +69,8 @@ class Functions:
     def _is_new(self, address: int, size: int) -> bool:
         """Return whether a range in the unwind tables is a function without a symbol.
 
-        The range of glibc's __restore_rt starts one byte before the function (its sigaction.c gives the reason).
+        A range that starts a few bytes before a function belongs to this function: that of glibc's __restore_rt starts
+        one byte before it (sigaction.c gives the reason).
         """
         number = self.at(address)
         if number < 0 or address < self.end(number):
@@ -96,8 +97,8 @@ class Functions:
 
     def symbol(self, number: int) -> Symbol | None:
         """Return the symbol of a function, if it has one."""
-        after = self.numbers[number]  # the symbol's number + 1
-        return self.binary.symbol(after - 1) if after else None
+        symbol_number = self.numbers[number] - 1
+        return self.binary.symbol(symbol_number) if symbol_number >= 0 else None
 
     def section_of(self, address: int) -> Section:
         """Return the section that the code at an address is in."""
@@ -123,7 +124,7 @@ class Functions:
     def bindable(self) -> Iterator[tuple[int, Symbol, str]]:
         """Yield (function's number, symbol, reason) of each function that other files may bind to.
 
-        The reason is that it is weak, unique or exported; a function with several symbols is yielded once.
+        The reason is "weak", "unique" or "exported". A function with several symbols is yielded once.
         """
         reasons = {Binding.WEAK: "weak", Binding.UNIQUE: "unique"}
         if not self.binary.relocatable:  # other objects may bind to all functions of an object

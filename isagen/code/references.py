@@ -1,4 +1,4 @@
-"""The references of functions and variables, with PLT, GOT and relocations resolved."""
+"""Finds the references of functions and variables, and resolves them through PLT, GOT and relocations."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Referenc
 from ..processors.instructions import CpuChecks
 from .code import Code
 
-LARGEST_WRAPPER = 64  # bytes of a wrapper at most
-IMPORTED = "__imp_"  # the prefix of symbols of pointers into DLLs
+LARGEST_WRAPPER = 64  # bytes
+IMPORTED = "__imp_"  # the prefix of the symbol of a pointer to a DLL's function
 # The kind of a call or jump through a pointer if its target is known.
 RESOLVED = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
-# The kind if its target is unknown.
+# The kind of such a call or jump if its target is unknown.
 UNRESOLVED = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNOWN}
 
 
 class ResolvedReference(NamedTuple):
     """A reference by the instruction at the address `at`; `target` is an address, or 0.
 
-    A target has a `name` only if another file defines it, or if it is among the `callbacks` of `References`. A call
-    through the PLT, the GOT or the pointer to a DLL's function has the kind of a direct call. An unknown target has
-    neither address nor name.
+    `name` is only set if another file defines the target, or if the target is among the `callbacks` of `References`. A
+    call through the PLT, the GOT or the pointer to a DLL's function has the kind of a direct call. An unknown target
+    has neither address nor name.
     """
 
     at: int
@@ -58,8 +58,8 @@ class References:
     def of(self, number: int) -> Iterator[ResolvedReference]:
         """Yield the references of a function or piece in order, except jumps inside it.
 
-        If control falls through at its end, the last reference is a jump to where control continues. Callback
-        arguments count as called.
+        If control falls through at its end, the last reference is a jump to where control continues. Functions that are
+        passed as callbacks count as called.
         """
         resolve = self._in_object if self._binary.relocatable else self._in_linked
         last = None
@@ -102,15 +102,15 @@ class References:
     ) -> Mapping[int, Sequence[tuple[int, str]]]:
         """Return (address, name) of each callback argument of each call, by the call's address; (0, "") if unknown.
 
-        `calls` maps the address of a call to the arguments' positions. `name` is "" for what this file defines.
+        `calls` maps the address of a call to the arguments' positions. `name` is "" if this file defines the target.
         """
         formed = [resolved for _, resolved in pairs if resolved.kind is Kind.ADDRESS]
         values = [(0, ""), *((resolved.target, resolved.name) for resolved in formed)]
         value_numbers = {resolved.at: number for number, resolved in enumerate(formed, 1) if any(values[number])}
         join_points = {reference.after for reference, _ in pairs if reference.kind in LEAVES}
         join_points |= {reference.address for reference, _ in pairs if reference.kind in (Kind.JUMP, Kind.BRANCH)}
-        handed = self.code.decoder.call_arguments(raw, address, value_numbers, join_points, calls)
-        return {call: [values[number] for number in numbers] for call, numbers in handed.items()}
+        passed = self.code.decoder.call_arguments(raw, address, value_numbers, join_points, calls)
+        return {call: [values[number] for number in numbers] for call, numbers in passed.items()}
 
     def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
         """Yield (reference, what it resolves to) for bytes of a linked file."""
@@ -131,7 +131,7 @@ class References:
                 else:
                     kind, target = Kind.READ, reference.address
             elif kind is Kind.ADDRESS and within(self._pointers.slot_ranges, target):
-                kind = Kind.READ  # two words for thread-local storage; pointers that follow them are not part of it
+                kind = Kind.READ  # of two words in the GOT for thread-local storage; they are no pointers
             elif kind is Kind.NUMBER:
                 if self._binary.section_at(target) is None:
                     continue
@@ -145,8 +145,8 @@ class References:
         relocations = iter(self._pointers.relocations(section, address, end) if section is not None else ())
         relocation = next(relocations, None)
         for reference in chain(self.code.decoder.references(raw, address, linked=False), [None]):
-            # A relocation before the decoder's next reference is in an operand for which there is no reference, such as
-            # an immediate: the instruction forms the address.
+            # A relocation before the next reference is in an instruction without a reference, which forms the address,
+            # such as a move of an immediate.
             while relocation is not None and relocation.address < (reference.at if reference is not None else end):
                 target = self._pointers.target(relocation)
                 name = "" if target else self._pointers.target_name(relocation)
@@ -167,7 +167,7 @@ class References:
                     kind = RESOLVED.get(kind, Kind.ADDRESS)
                 elif kind in SLOTS and name.startswith(IMPORTED):
                     kind, name = RESOLVED[kind], name.removeprefix(IMPORTED)
-                elif kind in UNKNOWN:  # the operand is in a table of addresses
+                elif kind in UNKNOWN:  # the relocation is for the table of addresses through which control jumps
                     yield reference, ResolvedReference(reference.at, Kind.ADDRESS, target, name)
                     target, name = 0, ""
                 relocation = next(relocations, None)
@@ -179,12 +179,12 @@ class References:
             yield reference, ResolvedReference(reference.at, kind, target, name)
 
     def resolve_plt(self, target: int) -> tuple[int, str]:
-        """Return the address and the name of the function that a call of `target` reaches, through the PLT if need be.
+        """Return the address and the name of the function that a call of `target` reaches, directly or through the PLT.
 
         Only a function of another file, or one in `callbacks`, has a name.
         """
         if target not in self._plt_targets:
-            self._plt_targets[target] = target, ""  # ends recursion of wrappers
+            self._plt_targets[target] = target, ""  # if wrappers jump to each other
             self._plt_targets[target] = self._resolve_plt(target)
         return self._plt_targets[target]
 
@@ -258,8 +258,8 @@ class References:
     def reachable_from(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
         """Yield (address, name) of the code and variables that pointers in a variable lead to, directly or not.
 
-        Only what another file defines has a name; pointers of a linked file to other files are left out. `seen`
-        contains the starts of variables whose pointers are not followed; the variables that this call reads are added.
+        Only a target that another file defines has a name. In a linked file, pointers to other files are skipped.
+        `seen` contains the starts of variables that are not followed; this call adds those that it follows.
         """
         seen = set() if seen is None else seen
         waiting = [address]
@@ -274,6 +274,7 @@ class References:
                     waiting.append(target)
 
     def _between(self, start: int, end: int) -> Iterator[tuple[int, str]]:
+        """Yield (address, name) of the targets of pointers from `start` to before `end`."""
         section = self._binary.section_at(start)
         if not self._binary.relocatable or section is None:
             first, last = (bisect_left(self._pointer_addresses, address) for address in (start, end))
@@ -288,7 +289,7 @@ class References:
 
     @cached_property
     def reached_pieces(self) -> tuple[int, ...]:
-        """The pieces in gaps that are reached from functions, other pieces or data."""
+        """The pieces in gaps that functions, other pieces or data lead to."""
         gaps = self.code.gaps
         if not gaps:
             return ()
@@ -314,8 +315,8 @@ class References:
     def _pieces_at(self, entries: Iterable[tuple[int, bool]]) -> Iterator[int]:
         """Yield the pieces at `entries` in gaps, except data.
 
-        An entry is (address, whether control arrives there). If control does not arrive, an address in a named
-        variable, or of bytes that cannot be decoded, is taken for data.
+        An entry is (address, whether control arrives there). An address to which only a pointer leads counts as data if
+        a named variable is there, or if the bytes cannot be decoded.
         """
         for address, is_code in entries:
             if within(self.code.gaps, address):
@@ -329,7 +330,7 @@ class References:
     def detects_features(self, number: int, libc_only: bool = False) -> bool:
         """Return whether a function detects CPU features, by itself or through symbols of the toolchain.
 
-        With `libc_only`, only functions and variables by which the C library itself detects them count.
+        With `libc_only`, only the functions and variables by which the C library itself detects features count.
         """
         if number < 0:
             return False

@@ -1,4 +1,4 @@
-"""The variables of a binary, by address, with names and sizes from its symbols."""
+"""Finds the variables of a binary by address, from its symbols."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ..binary.protocol import DATA_KINDS, Binary, Symbol
 
-NAMELESS = 128  # the most bytes of a variable of unknown size
+LARGEST_UNSIZED = 128  # bytes of a variable of unknown size, at most
 
 
 class Variables:
@@ -44,8 +44,8 @@ class Variables:
     def extent(self, address: int) -> tuple[int, int]:
         """Return the first address of the variable at an address, and the address after its last byte.
 
-        A variable of unknown size starts at `address`. It ends at the next variable or at the section's end, and after
-        NAMELESS bytes at most.
+        A variable of unknown size starts at `address`. It ends at the next variable or at the section's end, and has at
+        most LARGEST_UNSIZED bytes.
         """
         symbol = self.symbol_at(address)
         if symbol is not None and symbol.size:
@@ -55,5 +55,5 @@ class Variables:
             return address, address
         addresses, _, _ = self._sorted
         following = bisect_right(addresses, address)
-        end = min(section.address + section.size, address + NAMELESS)
+        end = min(section.address + section.size, address + LARGEST_UNSIZED)
         return address, min(end, addresses[following]) if following < len(addresses) else end
