@@ -1,1 +1,1 @@
-"""Processors: one folder for each, with its features, tables, detection and decoder."""
+"""Processors. Each has a folder with its features, tables, detection and decoder."""

@@ -1,4 +1,4 @@
-"""Tracks addresses in registers, and resolves the loads and stores that use them."""
+"""Tracks the addresses in registers, and resolves loads and stores at these addresses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def signed(value: int, bits: int) -> int:
 class Access(NamedTuple):
     """A load or store at a base register and an offset; `size` is in bytes.
 
-    `general` is true if it loads or stores one general register.
+    `general` is true if one general register is loaded or stored.
     """
 
     base: int
@@ -36,8 +36,8 @@ class Addresses:
     """The addresses that registers are known to contain.
 
     `formed` maps a register to the address that instructions formed in it, and `loaded` a register to the place from
-    which its pointer was loaded. Instructions are seen in the order of their addresses: after a jump from elsewhere, a
-    register may contain another value.
+    which its pointer was loaded. Instructions are read in the order of their addresses, so a register may contain
+    another value if control arrives by a jump.
     """
 
     formed: dict[int, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The protocol of a processor's decoder: the references in machine code, and the CPU features that it needs.
+"""The protocol of a decoder, which finds the references in machine code and the CPU features that the code needs.
 
 A `code` is a decoder's number for one encoding of one instruction.
 """
@@ -17,7 +17,7 @@ Codes = frozenset[int]
 
 
 class Kind(IntEnum):
-    """The kind of a reference: what an instruction does with the address that is referred to."""
+    """The kind of a reference: what an instruction does with the address of the reference."""
 
     CALL = 0  # calls it
     JUMP = 1  # jumps to it
@@ -31,7 +31,7 @@ class Kind(IntEnum):
     LOAD = 9  # loads a pointer from the address into a register
     READ = 10  # reads memory at the address
     WRITE = 11  # may write memory at the address
-    FLAG = 12  # reads a small number from the address, or by the pointer at the address; a branch may depend on it
+    FLAG = 12  # reads a small number, on which a branch may depend, from the address or through the pointer there
     NUMBER = 13  # contains a number that may be an address in a file with fixed addresses
     QUESTION = 14  # detects CPU features; there is no address
     INVALID = 15  # the bytes are no known instruction
@@ -72,7 +72,7 @@ class Abi:
 
 
 class Instruction(Protocol):
-    """One decoded instruction; the names are those of iced-x86."""
+    """One decoded instruction. Its properties have the names of iced-x86."""
 
     @property
     def ip(self) -> int:
@@ -114,9 +114,10 @@ class Decoder(Protocol):
         """Return the codes of the instructions in `raw`, the bytes at an address."""
 
     def references(self, raw: bytes, address: int, fixed: bool = False, linked: bool = True) -> Iterator[Reference]:
-        """Yield the references of the instructions in `raw`, in order; numbers only if addresses are `fixed`.
+        """Yield the references of the instructions in `raw`, in order.
 
-        If the code is not `linked`, instructions whose address is relocated may have no reference.
+        References of the kind NUMBER are only yielded if the file is loaded at `fixed` addresses. If the code is not
+        `linked`, an instruction whose operand is relocated may have no reference.
         """
 
     def text(self, instruction: Instruction) -> str:
@@ -143,7 +144,7 @@ class Decoder(Protocol):
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
     ) -> frozenset[int]:
-        """Return the bits of the toolchain's variables that instructions test; -1 stands for unknown tests.
+        """Return the bits of the toolchain's variables that instructions test; -1 stands for a test of unknown bits.
 
         `words` maps the address of each 32-bit word of these variables to the number of its first bit. `slots` maps the
         addresses of the linker's pointers to these variables to the variables' addresses.
@@ -164,5 +165,5 @@ class Decoder(Protocol):
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
         """Return the features that each code needs, without codes that are harmless on every CPU.
 
-        A name of the form "a or b" stands for a feature of which the CPU needs one.
+        The name "a or b" means that the CPU needs one of the two features.
         """

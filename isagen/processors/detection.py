@@ -24,8 +24,8 @@ class Presence(enum.Enum):
 class Cpu:
     """The result of detection.
 
-    `bits` are the names of the features that the CPU has. `saved` are the names of the states that the OS saves, and
-    `refused` of those that it refuses to the process.
+    `bits` are the names of the features that the CPU has, `saved` those of the states that the OS saves, and `refused`
+    those of the states that the OS refuses to the process.
     """
 
     features: Features
@@ -76,6 +76,6 @@ def missing_by_level(
 ) -> Mapping[str, tuple[str, ...]]:
     """Return the features that CPU or OS lack, by level of `table`.
 
-    A level needs the features that the table requires for it, and those in `more`: the ones that its flags turn on.
+    A level needs the features that the table requires for it, and those that its flags turn on: `more`, by level.
     """
     return {name: cpu.missing((*table.required_features(name), *(more or {}).get(name, ()))) for name in table.names()}

@@ -1,4 +1,4 @@
-"""The instructions of a processor by their encodings, and the CPU features that they need, from `instructions.toml`."""
+"""Looks up instructions and the CPU features that they need by their encodings, from `instructions.toml`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Form(NamedTuple):
 class Encodings(dict[int, int]):
     """The code of each word; words are decoded on first use. A code is the number of a `Form`.
 
-    Rows are indexed by the bits of a word in the mask `key`. The cache is bounded, because large files have millions of
-    different branches.
+    Rows are indexed by the bits of a word in the mask `key`. The cache has a limited size, because a large file has
+    millions of different branches.
     """
 
     def __init__(self, folder: Path, key: int) -> None:
@@ -46,8 +46,8 @@ class Encodings(dict[int, int]):
                 rows += [(int(mask, 16), int(value, 16), len(self.forms) - 1) for value in values]
         self.rows: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
         for row in sorted(rows, key=lambda row: -row[0].bit_count()):
-            for found_by in _matching(key, row[0], row[1]):
-                self.rows[found_by].append(row)
+            for index in _matching(key, row[0], row[1]):
+                self.rows[index].append(row)
 
     def __missing__(self, word: int) -> int:
         rows = self.rows.get(word & self._key, ()) if word != NO_WORD else ()
@@ -60,7 +60,7 @@ class Encodings(dict[int, int]):
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
         """Return the features that each code needs, without codes that every CPU has or that harm no CPU.
 
-        A feature has the form "a or b" where one of them is enough.
+        The name "a or b" means that the CPU needs one of the two features.
         """
         ours = {normal_name(name): name for name in rules.features}
 
@@ -80,9 +80,9 @@ class Encodings(dict[int, int]):
         return frozenset(code for code, form in enumerate(self.forms) if form.mnemonic == mnemonic)
 
     def width(self, code: int) -> int:
-        """Return the width in bits of the widest vector register of a code's instructions; 0 without one.
+        """Return the width in bits of the widest vector register of a code's instructions; 0 if they have none.
 
-        A register without a fixed width counts as 128 bits, the least that it has.
+        A register whose width depends on the CPU counts as 128 bits, the smallest width.
         """
         return self.forms[code].width
 

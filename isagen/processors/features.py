@@ -20,8 +20,10 @@ from .sources import Condition, read_conditions
 
 @dataclass(frozen=True)
 class State:
-    """Registers that the OS must save for a feature to be usable. `check` is how to detect that, in the processor's own
-    form. If the process must request the state from the OS first, `permission` is the number for the request.
+    """Registers that the OS must save before a feature can be used.
+
+    `check` describes how to detect whether the OS saves them; each processor defines its form. If the process must
+    request the state from the OS first, `permission` is the number for the request.
     """
 
     name: str
@@ -31,9 +33,10 @@ class State:
 
 @dataclass(frozen=True)
 class Feature:
-    """One CPU capability: its OS state, and the macros that compilers predefine for it, as NAME or NAME=VALUE.
+    """One CPU capability. A CPU has it if any of the conditions holds and the CPU also has the features `needs`.
 
-    A CPU has it if any of the conditions holds and the CPU also has the features `needs`.
+    `state` is the OS state that the feature needs. `macros` are those that compilers predefine for the feature, as NAME
+    or NAME=VALUE.
     """
 
     name: str
@@ -50,9 +53,9 @@ class Feature:
 
 @dataclass(frozen=True)
 class IpexReport:
-    """The lines of `isagen cpu --format ipex`: states of the OS by name, and features.
+    """The lines of `isagen cpu --format ipex`. `os` maps IPEX's names of OS states to isagen's.
 
-    `names` maps IPEX's own names of features to isagen's.
+    `features` are IPEX's names of features; `names` maps those that differ to isagen's.
     """
 
     os: Mapping[str, str] = field(default_factory=dict)
@@ -62,12 +65,12 @@ class IpexReport:
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a processor; each comes after the features that it needs.
+    """The features of a processor; in `features`, each comes after the features that it needs.
 
-    The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps a feature to the reason why
-    no level requires it merely because flags turn it on. `implied` maps a feature to others that every CPU with it has,
-    beside those that it needs. `every_cpu` maps Meson's name of a system to the features of all CPUs that run it.
-    `known_broken` are errors of compilers.
+    The regular expression `cpu_macros` matches macros that name CPUs. If flags turn on a feature in `never_required`,
+    levels with these flags do not require it; the value is the reason. `implied` maps a feature to other features, not
+    among its `needs`, that every CPU with this feature has. `every_cpu` maps Meson's name of a system to the features
+    of all CPUs that run the system. `known_broken` are bugs of compilers.
     """
 
     processor: Processor
@@ -92,7 +95,7 @@ class Features:
         return next((f for f in self.features.values() if macro in (m.partition("=")[0] for m in f.macros)), None)
 
     def ignores(self, macro: str) -> bool:
-        """Return whether `macro` is unrelated to instructions."""
+        """Return whether `macro` is listed as unrelated to instructions."""
         return any(fnmatchcase(macro, pattern) for pattern in self.ignored_macros)
 
     def unknown(self, macros: Collection[str], baseline: Collection[str]) -> list[str]:
@@ -107,12 +110,12 @@ class Features:
         return twice and bool(self.cpu_macros) and re.fullmatch(self.cpu_macros, stem) is not None
 
     def turned_on(self, macros: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the features that `macros` turn on, with what these need, without those that are never required."""
+        """Return the features that `macros` show, and those that these need, without those that are never required."""
         checked = (f for f in self.features.values() if f.name not in self.never_required)
         return self.with_needs(f.name for f in checked if f.is_on(macros))
 
     def with_needs(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the features `names` and those that they need, which detection checks with them, in order."""
+        """Return the features `names` and those that these need, which detection checks too, in order."""
         found = set(names)
         for feature in reversed(list(self.features.values())):  # each comes after those that it needs
             if feature.name in found:
@@ -146,7 +149,7 @@ class Features:
 
 
 def load_features(top: Section) -> Features:
-    """Read the features file that a table names; add the table's own features, ignored macros and known errors."""
+    """Read the features file of the table `top`; add the table's own features, ignored macros and known bugs."""
     reference = top.string("features")
     top.check("features", "features file", [reference], processor_names())
     listed = read_features(reference)

@@ -1,4 +1,4 @@
-"""Compiler flags of levels, and how those of several levels are joined."""
+"""Reads the compiler flags of levels, and joins those of several levels."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..model.errors import IsagenError, TableError
 from ..model.toml import Section
 
-DIALECTS = ("gnu", "msvc")
-# Options whose value is the next word.
+DIALECTS = ("gnu", "msvc")  # the spellings of flags: by GCC and Clang, and by cl
+# Options whose value is the next argument.
 WITH_VALUE = ("--param", "-Xarch_host", "-Xassembler", "-Xclang", "-Xlinker", "-Xpreprocessor", "-include", "-mllvm")
 # Options of which only the last one counts: -march=A and -march=B, /arch:A and /arch:B.
 ONE_VALUE = re.compile(r"-m[a-z0-9-]+=|[-/]arch:")
 
 
 def compiler_family(compiler: str) -> str:
-    """Return the id of the compiler in tables for the `compiler` of Meson's id: clang-cl is a Clang."""
+    """Return the name of a compiler in tables; `compiler` is its id in Meson. clang-cl is a Clang."""
     return {"clang-cl": "clang"}.get(compiler, compiler)
 
 
 def read_flags(entry: Section, key: str) -> Mapping[str, tuple[str, ...]]:
-    """Read flags of a level, by compiler family."""
+    """Read flags of a level, by dialect."""
     section = entry.section(key)
     flags = {dialect: section.strings(dialect) for dialect in DIALECTS if dialect in section}
     for dialect, values in flags.items():
@@ -32,7 +32,7 @@ def read_flags(entry: Section, key: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def joined(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Return the flags of all lists, each once, at its last place; of options with one value, only the last."""
+    """Return the flags of all lists. Of equal flags, and of options with ONE_VALUE, only the last one stays."""
     flags: dict[str, tuple[str, ...]] = {}
     for words in lists:
         for unit in units(words):
@@ -52,7 +52,7 @@ def units(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def reject_flag(flag: str, where: str, error: type[IsagenError]) -> None:
-    """Raise `error` for a flag that makes the build depend on the CPU of the builder's machine, and for a flag of LTO.
+    """Raise `error` for a flag that makes the build depend on the building machine's CPU, and for a flag of LTO.
 
     With LTO, the compiler writes no machine code that could be sealed.
     """

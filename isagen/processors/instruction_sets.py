@@ -1,4 +1,4 @@
-"""The CPU features that instructions need, as a features file names them."""
+"""Finds the instructions of a decoder that need more CPU features than allowed ones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .instructions import have, normal_name
 
 
 class InstructionSets:
-    """The features that each instruction of a decoder needs, as a features file names them.
+    """The features that each code of a decoder needs, by their names in a features file.
 
     `after` maps a code to the codes that make it harmless in the same function. `alike` maps a code that older CPUs
-    execute as another instruction to the macros under which compilers write it for CPUs that have it.
+    execute as another instruction to the macros that are defined if the compiler means the newer instruction.
     """
 
     def __init__(self, features: Features, decoder: Decoder) -> None:
@@ -39,8 +39,8 @@ class InstructionSets:
     def unsound(self, codes: Codes, allowed: Iterable[str], asks: bool = False) -> Codes:
         """Return the codes of a function that may fail on a CPU with only the `allowed` features.
 
-        Codes that older CPUs execute as another instruction are left out, and so are codes that another code of the
-        function makes harmless. If the function `asks` for CPU features, all codes in `after` are left out.
+        Codes in `alike`, and codes that another code of the function makes harmless, are not returned. If the function
+        `asks` for CPU features, no code in `after` is returned.
         """
         beyond = codes & self.beyond(allowed)
         if not beyond:
@@ -59,5 +59,5 @@ class InstructionSets:
 
 @cache
 def instruction_sets(features: str, decoder: Decoder) -> InstructionSets:
-    """Return the instruction sets of a features file and a decoder, which most files of an audit share."""
+    """Return the instruction sets of a features file and a decoder. The cache serves all files of an audit."""
     return InstructionSets(read_features(features), decoder)

@@ -1,4 +1,4 @@
-"""Reads the part of a features file about instructions: the features that they need, and how code detects features."""
+"""Reads a features file's facts about instructions, and about how code detects features."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..model.toml import Section
 class CpuChecks:
     """Symbols of the toolchain by which code detects CPU features.
 
-    `functions` return features. Variables whose names start with one of `variables` contain features; symbols whose
+    `functions` return features. Variables whose names start with one of `variables` contain features. Symbols whose
     names start with one of `libc` belong to C libraries, which detect features for themselves. `bits` lists the
-    features by the number of their bit, "" for an unknown one. `words` maps a variable to the bits in it: for each of
-    its 32-bit words, the number of the word's first bit, negative if the word has no features.
+    features by the number of their bit, "" for an unknown feature. `words` maps a variable to a number for each of its
+    32-bit words: that of the word's first bit, or a negative number if the word contains no features.
     """
 
     functions: frozenset[str] = frozenset()
@@ -29,13 +29,13 @@ class CpuChecks:
 class Instructions:
     """Facts for the audit about instruction sets and mnemonics, under the decoder's names (iced-x86's).
 
-    `features` are the names of all features, in order. Every CPU of the architecture has the sets `always`; `names`
-    maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a mnemonic
-    to another one: in a function that contains both, the first needs no check. The keys of `alike` are mnemonics that
-    older CPUs execute as another instruction, such as TZCNT as BSF; the values are the macros that are defined if the
-    compiler means the newer instruction. `checked` maps patterns of
-    symbols of the toolchain's own functions to the reason why the instructions in them need no check. `nameless` maps
-    a feature to the toolchain's functions that use it after a check, and that have no name in stripped files.
+    `features` are the names of all features, in order. Every CPU of the architecture has the instruction sets `always`;
+    `names` maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a
+    mnemonic to another one: in a function that contains both, the first needs no check. The keys of `alike` are
+    mnemonics that older CPUs execute as another instruction, such as TZCNT as BSF; the values are the macros that are
+    defined if the compiler means the newer instruction. `checked` maps patterns of symbols of the toolchain's own
+    functions to the reason why the instructions in them need no check. `nameless` maps a feature to the toolchain's
+    functions that use it after a check, and that have no name in stripped files.
     """
 
     features: tuple[str, ...] = ()
@@ -49,21 +49,21 @@ class Instructions:
     nameless: Mapping[str, str] = field(default_factory=dict)
 
 
-OR = " or "  # between names of features of which a CPU needs only one
+OR = " or "  # between two features of which a CPU needs one
 
 
 def have(features: Container[str], needed: Iterable[str]) -> bool:
-    """Return whether normalised `features` contain each needed one, or one of the features in each "a or b"."""
+    """Return whether `features`, in normal form, contain each needed feature, and one of the two in each "a or b"."""
     return all(any(normal_name(one) in features for one in name.split(OR)) for name in needed)
 
 
 def normal_name(name: str) -> str:
-    """Return the normal form of a feature's name, which is the same for ``AVX512F`` and ``avx512_f``."""
+    """Return the normal form of a feature's name: ``avx512f`` for ``AVX512F`` and ``avx512_f``."""
     return name.lower().replace("_", "")
 
 
 def read_instructions(section: Section, features: Collection[str]) -> Instructions:
-    """Read the part about instructions of a features file that defines `features`."""
+    """Read the section about instructions of a features file that defines `features`."""
     after, alike = dict(section.sections("after")), dict(section.sections("alike"))
     asked = section.section("asked")
     words = asked.section("words")

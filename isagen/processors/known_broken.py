@@ -1,4 +1,4 @@
-"""Known bugs of compilers, from [[known_broken]] of a features file or of a table."""
+"""Reads the known bugs of compilers, [[known_broken]] in a features file or a table."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..model.toml import Section
 from ..model.versions import RANGE, in_range
 
 NOTE, LEAVE_OUT = "note", "leave out"
-APPLE = "__apple_build_version__"  # Apple's Clang has versions of its own
+APPLE = "__apple_build_version__"  # Apple's Clang has other version numbers
 
 
 @dataclass(frozen=True)
 class KnownBroken:
     """A bug of a compiler that may affect code with a `feature`. The fields are keys in TOML.
 
-    `compiler` is Meson's id, and `versions` are ranges of its versions. With a `macro`, only compilers that predefine
-    that macro have the bug. The `effect` "note" shows the bug, and warns where a kernel contains one of the `words`;
-    "leave out" makes levels that need the feature unavailable.
+    `compiler` is Meson's id of the compiler, and `versions` are ranges of its versions. If `macro` is given, only
+    compilers that predefine it have the bug. The `effect` "note" shows the bug, and warns if a kernel contains one of
+    the `words`; "leave out" makes levels that need the feature unavailable.
     """
 
     compiler: str
@@ -32,12 +32,12 @@ class KnownBroken:
 
     def concerns(self, compiler: str, version: str, macros: Collection[str], features: Collection[str]) -> bool:
         """Return whether a compiler that predefines `macros` has the bug, and code with `features` may be affected."""
-        has_it = (
+        has_bug = (
             compiler == self.compiler
             and APPLE not in macros
             and any(in_range(version, versions) for versions in self.versions)
         )
-        return has_it and self.macro in ("", *macros) and self.feature in features
+        return has_bug and self.macro in ("", *macros) and self.feature in features
 
     @property
     def text(self) -> str:
@@ -46,7 +46,7 @@ class KnownBroken:
 
 
 def read_known_broken(entries: Iterable[Section], features: Collection[str]) -> tuple[KnownBroken, ...]:
-    """Read entries about features that are among `features`."""
+    """Read entries. Each must be about one of `features`."""
     found = []
     for entry in entries:
         one = entry.record(KnownBroken)

@@ -1,4 +1,4 @@
-"""This CPU and its OS as sources of features. The CPU's name is for people: detection never reads it."""
+"""Reads features from this CPU and its OS. The CPU's name is for people: detection never reads it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Machine:
         return True
 
     def hwcap(self, word: int) -> int:
-        """Return AT_HWCAP for 1, AT_HWCAP2 for 2; 0 if the OS has none."""
+        """Return AT_HWCAP for `word` 1 and AT_HWCAP2 for 2; 0 if the OS has no such value."""
         if sys.platform == "win32":
             return 0
         libc = ctypes.CDLL(None)
@@ -77,18 +77,18 @@ class Machine:
 
     def prctl(self, operation: int) -> int:
         """Return what Linux's prctl() returns for an operation without arguments; 0 if it fails, or on another OS."""
-        return (
-            max(int(ctypes.CDLL(None).prctl(operation, *[ctypes.c_ulong(0)] * 4)), 0) if sys.platform == "linux" else 0
-        )
+        if sys.platform != "linux":
+            return 0
+        return max(int(ctypes.CDLL(None).prctl(operation, *[ctypes.c_ulong(0)] * 4)), 0)
 
     def windows(self, feature: int) -> int:
-        """Return whether Windows reports a feature (IsProcessorFeaturePresent); 0 on another OS."""
+        """Return 1 if Windows reports a feature (IsProcessorFeaturePresent), otherwise 0."""
         if sys.platform != "win32":
             return 0
         return int(bool(ctypes.WinDLL("kernel32").IsProcessorFeaturePresent(ctypes.c_uint32(feature))))
 
     def sysctl(self, name: str) -> int:
-        """Return the int that macOS has under `name`; 0 if there is none, or if it is negative."""
+        """Return macOS's value of the sysctl `name`; 0 if there is none, or if it is negative."""
         if sys.platform != "darwin":
             return 0
         value, size = ctypes.c_int(0), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int))
@@ -100,10 +100,10 @@ class Machine:
     def cpu_name(self) -> str:
         """Return the CPU's name from Linux or Python; "" if there is none."""
         try:
-            key = KEY.search(CPUINFO.read_text(encoding="utf-8", errors="replace"))
+            found = KEY.search(CPUINFO.read_text(encoding="utf-8", errors="replace"))
         except OSError:
-            key = None
-        return tidy(key[1]) if key else platform.processor()
+            found = None
+        return tidy(found[1]) if found else platform.processor()
 
 
 def tidy(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The description of one processor architecture; each processor's folder defines its own, `PROCESSOR`."""
+"""Defines the description of a processor architecture. Each processor's folder contains one, `PROCESSOR`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ ANY_FAMILY = "*"
 class DecodableCode:
     """A kind of machine code that can be decoded: its name in messages, and its ABI by binary format.
 
-    `decoder` returns the decoder for an ABI. It needs the Python package `package` of the distribution `distribution`,
-    if they are named. A compiler that writes such code predefines all macros in `defined`, and none in `undefined`.
+    `decoder` returns the decoder for an ABI. Unless `package` is empty, the decoder needs this Python package, from the
+    distribution `distribution`. A compiler that writes such code predefines all macros in `defined`, and none in
+    `undefined`.
     """
 
     shown: str
@@ -35,11 +36,11 @@ class DecodableCode:
 
     @property
     def installed(self) -> bool:
-        """Whether the package is installed for this Python, if there is one."""
+        """Whether the package is installed for this Python, or none is needed."""
         return not self.package or self.folder() is not None
 
     def folder(self) -> Path | None:
-        """Import the package, and return its folder; None if there is none or if it is not installed."""
+        """Import the package, and return its folder; None if no package is needed or it is not installed."""
         if not self.package:
             return None
         try:
@@ -63,8 +64,8 @@ class DecodableCode:
 class OldestCpu:
     """The attributes that compile a function for every CPU of an architecture, whatever the command line turns on.
 
-    Compilers predefine `macro` for the architecture. `gcc` and `clang` are (condition of an #if, value of the attribute
-    `target`); the first one whose condition holds counts.
+    Compilers predefine `macro` for the architecture. `gcc` and `clang` list (condition of an #if, value of the
+    attribute `target`); the first item whose condition holds counts.
     """
 
     macro: str
@@ -77,12 +78,12 @@ class Processor:
     """One processor: its folder, `home`, contains `features.toml`, `tables/` and, if registers are read, `detect.c.j2`.
 
     `cpu_families` and the keys of `default_tables` are Meson's names of architectures. `spellings` maps results of
-    ``platform.machine()`` in lower case to these names, and `macros` maps macros that compilers predefine to them.
+    ``platform.machine()`` in lower case to Meson's names, and `macros` maps macros that compilers predefine to them.
     `detection` is the name of the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are
     the processor's own kinds of sources, and `read_state` reads the keys of a state. `oldest_cpu` compiles generated
     code for every CPU; without it, the project's flags apply. `level_flags` returns a level's flags for use after the
-    project's arguments. `baseline_table` is the table that names the baselines of audits. `this_machine` returns the
-    CPU and OS that Python runs on. It imports its modules when called.
+    project's arguments. The levels of `baseline_table` are the baselines that an audit can name. `this_machine` returns
+    the CPU and OS that Python runs on. It imports modules only when called.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The registry of processors: a line for each, and the functions by which other packages find them."""
+"""The list of processors, and functions that find a processor, its decoder or its tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .decoding import Decoder
 from .machines import Machine
 from .processor import ANY_FAMILY, Processor
 
-# The folders of processors. The last one is for all other architectures.
+# The folders of processors. The last processor is for all other architectures.
 NAMES = (
     "x86",
     "arm64",
@@ -24,8 +24,7 @@ NAMES = (
     "loongarch64",
     "generic",
 )
-# The folder that the processors' folders are in.
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent  # contains the processors' folders
 PROCESSORS: tuple[Processor, ...] = tuple(import_module(f".{name}", __package__).PROCESSOR for name in NAMES)
 
 
@@ -45,22 +44,22 @@ def processor_of_family(cpu_family: str) -> Processor:
 
 
 def audited_processor() -> Processor:
-    """Return the processor that an audit assumes if no file or option names one: the first that has a decoder."""
+    """Return the processor that an audit assumes if no file or option shows it: the first that has a decoder."""
     return next(processor for processor in PROCESSORS if processor.decodable is not None)
 
 
 def baseline_tables() -> list[str]:
-    """Return the names of the tables whose levels name the baselines of audits."""
+    """Return the names of the tables whose levels are the baselines that an audit can name."""
     return [processor.baseline_table for processor in PROCESSORS if processor.baseline_table]
 
 
 def is_decoded(architecture: Architecture) -> bool:
-    """Return whether code for an architecture is decoded."""
+    """Return whether a decoder for an architecture exists."""
     return _decoding(architecture) is not None
 
 
 def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
-    """Return the decoder for the code of a file, which messages call `shown`.
+    """Return the decoder for code of an architecture. Messages call the code's file `shown`.
 
     Raises `AuditError` if there is none, or if the library that it needs is not installed.
     """
@@ -81,7 +80,7 @@ def _decoder(processor: Processor, binary_format: str) -> Decoder:
 
 
 def decoded() -> str:
-    """Return the names of the kinds of code that are decoded, for messages."""
+    """Return the names of the kinds of code that can be decoded, for messages."""
     *names, last = (processor.decodable.shown for processor in PROCESSORS if processor.decodable is not None)
     return f"{', '.join(names)} and {last}" if names else last
 
@@ -96,7 +95,7 @@ def builtin_tables() -> Mapping[str, Path]:
 
 
 def default_table(cpu_family: str) -> str:
-    """Return the name of the table for Meson's `cpu_family`: a processor's, or the one with only the baseline."""
+    """Return the name of the table for Meson's `cpu_family`: a processor's, or the table with only the baseline."""
     tables = (processor.default_tables.get(cpu_family) for processor in PROCESSORS)
     return next(filter(None, tables), PROCESSORS[-1].default_tables[ANY_FAMILY])
 
@@ -114,7 +113,7 @@ def this_cpu_family() -> str:
 
 
 def this_machine(name: str) -> Machine:
-    """Return this CPU and OS as a `Machine` of the processor `name`, or else of this machine's own processor.
+    """Return this CPU and OS, as read by the processor `name`, or else by this machine's own processor.
 
     Raises `CpuError` if neither can be read.
     """

@@ -15,7 +15,7 @@ from .encodings import INVALID, NO_WORD, Encodings
 from .instructions import Instructions
 
 FOLDER = Path(__file__).parent
-MOST_WALKS = 6  # through a function: loops in loops have blocks that only jumps back reach
+MOST_WALKS = 6  # through a function: if loops are nested, each walk may find the registers of more blocks
 Step = tuple[int, int, int]  # address of an instruction, the address after it, its word
 
 
@@ -31,8 +31,8 @@ class Instruction(NamedTuple):
 class RowDecoder(ABC):
     """A decoder (`isagen.processors.decoding.Decoder`) that looks up instructions in `instructions.toml` of its folder.
 
-    `key` is the mask of the bits by which rows are indexed. `pad` matches padding. `ends` are the first letters of the
-    mnemonics of instructions that do not continue with the next one.
+    `key` is the mask of the bits by which rows are indexed. `pad` matches padding. An instruction whose mnemonic starts
+    with one of `ends` does not continue with the next instruction.
     """
 
     name: str
@@ -56,15 +56,15 @@ class RowDecoder(ABC):
 
     @abstractmethod
     def placed(self, raw: bytes, address: int) -> Iterator[Step]:
-        """Yield each instruction; bytes that are not a whole instruction have the word NO_WORD."""
+        """Yield each instruction. The word of bytes that are not a whole instruction is NO_WORD."""
 
     def steps(self, raw: bytes, address: int) -> Iterator[Step]:
-        """Yield each instruction, or several that make one reference together."""
+        """Yield each instruction; several that make one reference together are one step."""
         return self.placed(raw, address)
 
     @abstractmethod
     def reference(self, word: int, at: int, addresses: Addresses, linked: bool, fixed: bool) -> Found:
-        """Return the reference of a step, and record the addresses in registers."""
+        """Return the reference of a step, and update the `addresses` in registers."""
 
     @abstractmethod
     def branch_target(self, word: int, address: int) -> int | None:
@@ -80,7 +80,7 @@ class RowDecoder(ABC):
 
     @abstractmethod
     def copied(self, word: int) -> tuple[int, int] | None:
-        """Return (to, from) of an instruction that copies a register, or adds a constant to it; None for others."""
+        """Return (to, from) of an instruction that copies a register, or its sum with a constant; None for others."""
 
     @abstractmethod
     def reads_first(self, word: int) -> bool:
@@ -116,14 +116,14 @@ class RowDecoder(ABC):
     def _walk(
         self, raw: bytes, address: int, fixed: bool, linked: bool, behind: Mapping[int, Addresses]
     ) -> tuple[list[Reference], dict[int, Addresses]]:
-        """Return the references, and the addresses in registers at the starts of blocks that only jumps back reach.
+        """Return the references, and the addresses in registers at the starts of blocks that only backward jumps reach.
 
-        Instructions are read in the order of their addresses, so such a block comes before the jump to it: `behind` has
-        what an earlier walk found for it.
+        Instructions are read in the order of their addresses, so such a block is read before the jump to it. `behind`
+        contains the addresses that an earlier walk returned for these blocks.
         """
-        addresses, left = Addresses(), False
+        addresses, left = Addresses(), False  # `left`: control does not go on from the instruction before
         found: list[Reference] = []
-        ahead: dict[int, Addresses] = {}  # at the targets of jumps forward
+        ahead: dict[int, Addresses] = {}  # at the targets of forward jumps
         seen: dict[int, Addresses | None] = {}
         for at, after, word in self.steps(raw, address):
             if left:
@@ -146,7 +146,7 @@ class RowDecoder(ABC):
         return found, {at: one for at, one in seen.items() if one is not None}
 
     def through_register(self, word: int, register: int, addresses: Addresses, offset: int = 0) -> Found:
-        """Return the reference of a branch or call through a register; forget the registers that a call may change."""
+        """Return the reference of a branch or call through a register. Forget the registers that a call may change."""
         formed, loaded, calls = addresses.formed.get(register), addresses.loaded.get(register), self.is_call(word)
         self.forget(addresses, word)
         if formed is not None:
@@ -161,14 +161,14 @@ class RowDecoder(ABC):
             addresses.forget({*addresses.formed, *addresses.loaded} - self.preserved_registers)
 
     def text(self, instruction: AnyInstruction) -> str:
-        """Return the mnemonic and the word: operands are not decoded."""
+        """Return the mnemonic and a branch's target, or the word: other operands are not decoded."""
         assert isinstance(instruction, Instruction)
         mnemonic = self.encodings.forms[instruction.code].mnemonic
         target = self.branch_target(instruction.word, instruction.ip)
         return f"{mnemonic} {target:#x}" if target is not None else f"{mnemonic} ({self.shown(instruction)})"
 
     def shown(self, instruction: Instruction) -> str:
-        """Return the digits of an instruction's word."""
+        """Return an instruction's word in hexadecimal digits."""
         return f"{instruction.word:0{2 * (instruction.next_ip - instruction.ip)}x}"
 
     def padding(self, raw: bytes) -> int:
@@ -206,11 +206,11 @@ class RowDecoder(ABC):
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
     ) -> frozenset[int]:
-        """Return the test of unknown bits: the masks are in registers, whose values are not followed."""
+        """Return -1, a test of unknown bits: masks are in registers, whose values are not followed."""
         return frozenset({-1})
 
     def takes_features(self, raw: bytes) -> bool:
-        """Return whether code reads its first argument, in which loaders pass features."""
+        """Return whether code reads its first argument, in which the loader passes features to a resolver."""
         for _, _, word in self.steps(raw, 0):
             if word == NO_WORD or self.reads_first(word):
                 return word != NO_WORD

@@ -1,4 +1,4 @@
-"""Sources of features: numbers of at most 64 bits from the CPU or the OS, and the conditions that show a feature."""
+"""Sources of features, which are numbers from the CPU or the OS, and conditions on a number that show a feature."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..model.toml import Section
 
 @dataclass(frozen=True)
 class Source:
-    """A number from the CPU or the OS: its kind, and its place, such as a word, or a leaf, a subleaf and a register."""
+    """A number from the CPU or the OS. Its `place` is for example a word, or a leaf, a subleaf and a register."""
 
     kind: str
     place: tuple[Any, ...]
@@ -19,9 +19,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition for a feature: a field of a source's number is `minimum` to `maximum`.
+    """A condition for a feature: a field of a source's number is between `minimum` and `maximum`, inclusive.
 
-    A bit is a field of width 1.
+    `low` is the field's lowest bit. A single bit is a field of width 1.
     """
 
     source: Source
@@ -36,18 +36,19 @@ class Condition:
         return (1 << self.width) - 1
 
     def holds(self, word: int) -> bool:
-        """Return whether `word`, the source's number, shows the feature."""
+        """Return whether the source's number `word` shows the feature."""
         return self.minimum <= word >> self.low & self.mask <= self.maximum
 
 
 @dataclass(frozen=True)
 class SourceKind:
-    """A kind of source. A feature gives one under the key `name`; messages describe the value by `form` and `example`.
+    """A kind of source. In TOML, a feature has a source of this kind as the value of the key `name`.
 
-    With `parts`, the allowed values of each part of a place, the value is an array: the place, and a bit or field of
-    the number, which has `bits` bits. Without parts, it is a string, and the field is the whole number. The C function
-    that reads a source of the OS has the parameter `parameter`. Compilers predefine `macro` for the systems that have
-    the source; without one, all have it.
+    Messages describe the value by `form` and `example`. `parts` are the allowed values of each part of a place. With
+    parts, the value in TOML is an array: the place, and a bit or field of the number, which has `bits` bits. Without
+    parts, the value is a string, the place, and the field is the whole number. The C function that reads a source of
+    the OS has the parameter `parameter`. Compilers predefine `macro` for the systems that have the source; if it is
+    empty, all systems have the source.
     """
 
     name: str
@@ -72,10 +73,10 @@ class SourceKind:
         return Source(self.name, tuple(place)), *field
 
 
-# The macros that compilers predefine for a system, by Meson's name of it; for other systems, ELF's.
+# The macros that compilers predefine for a system, by Meson's name of the system. For other systems, it is ELF.
 SYSTEM_MACROS = {"darwin": "__APPLE__", "windows": "_WIN32"}
 ELF = "__ELF__"
-# The kinds of the OS, for any processor: `machines.Machine` and isa_system.c.j2 read them.
+# The kinds of sources that an OS has, for any processor: `machines.Machine` and isa_system.c.j2 read them.
 SYSTEM_KINDS = (
     SourceKind("hwcap", 64, "[word, bit]", "[2, 14]: bit 14 of AT_HWCAP2", (range(1, 3),), "int word", ELF),
     SourceKind(
@@ -103,7 +104,7 @@ SYSTEM_KINDS = (
 
 
 def read_conditions(entry: Section, kinds: Sequence[SourceKind]) -> tuple[Condition, ...]:
-    """Read the conditions of a feature, any of which shows it: at least one source, and the keys of the range."""
+    """Read the conditions of a feature, any of which shows it: one for each source, with the same range."""
     given = [kind for kind in kinds if kind.name in entry]
     if not given:
         raise entry.fail(kinds[0].name, "is missing", f"give one of {', '.join(kind.name for kind in kinds)}")

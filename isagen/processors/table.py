@@ -19,7 +19,7 @@ from .registry import FOLDER, builtin_tables
 LEVEL_NAME = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*\Z")
 # The generated source stores sets of levels in 64 bits.
 MAXIMUM_LEVELS = 64
-Data = dict[str, Any]  # of a table, as TOML has it
+Data = dict[str, Any]  # a table as read from TOML
 VERSION = re.compile(r"\d+(\.\d+)*\Z")
 
 
@@ -27,8 +27,9 @@ VERSION = re.compile(r"\d+(\.\d+)*\Z")
 class Level:
     """A named set of features that kernels are compiled for. The fields, except `name` and `below`, are keys in TOML.
 
-    `below` are the levels that it requires, directly or not, lowest rank first. `flags` and `optional_flags`, by
-    compiler family, include those of the levels that it requires directly, unless the level's flags stand alone.
+    `below` are the levels that it requires, directly or not, lowest rank first. `flags` and `optional_flags` are by
+    dialect of the compiler's options. They include those of the levels that it requires directly, unless the level's
+    flags stand alone.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Level:
 class Table:
     """The levels of one architecture, lowest rank first.
 
-    `other_levels` are names of levels of other architectures, which a project may name without effect.
+    `other_levels` are levels of other architectures: a project may name them, without effect.
     """
 
     name: str
@@ -84,12 +85,12 @@ class Table:
         return tuple(dict.fromkeys(feature for level in levels for feature in level.features))
 
     def defines(self, name: str, lacking: Collection[str] = ()) -> tuple[str, ...]:
-        """Return the macros that a kernel sees at `name`, its own and those of lower levels, each NAME or NAME=VALUE.
+        """Return the macros that are defined for a kernel at level `name`, each as NAME or NAME=VALUE.
 
-        A level has the `defines` of the levels below it, without those that it or a level between them drops. It has
-        CPU_CAPABILITY_X of each level X below it that has the same register width, except the lowest: by these macros,
-        ATen's vec headers choose a register width. A level that the compiler cannot build, one of `lacking`, gives no
-        such macro, because kernels would use its intrinsics.
+        They include the `defines` of the levels below, except those that this level or a level between drops. For each
+        level X below with the same register width, except the lowest level, CPU_CAPABILITY_X is defined: ATen's vec
+        headers choose a register width by these macros. It is not defined for the levels in `lacking`, which the
+        compiler cannot build, because kernels would use their intrinsics.
         """
         level = self.level(name)
         defines: dict[str, str] = {}
@@ -112,9 +113,9 @@ def other_levels(more: Iterable[str] = ()) -> frozenset[str]:
 
 
 def load_table(reference: str, folder: Path, where: str = "") -> Table:
-    """Load the table called `reference`: the name of a table of isagen, or a path to a TOML file, relative to `folder`.
+    """Load the table `reference`: the name of a table of isagen, or the path of a TOML file, relative to `folder`.
 
-    Raises `TableError`, which names the file and key, if it cannot be read as a table.
+    Raises `TableError`, which names the file and key, if this is not a table.
     """
     data, files = _read(reference, folder, where)
     top = Section(data, shown_name(reference), TableError)
@@ -152,20 +153,21 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
         entry.check("drop_defines", "macro that a level below defines as", level.drop_defines, macros)
         added[level.name] = {level.name}.union(*(() if level.flags_stand_alone else map(added.__getitem__, direct)))
         gathered = [one for one in own if one.name in added[level.name]]
-        optional = {family: joined(one.optional_flags.get(family, ()) for one in gathered) for family in level.flags}
+        flags = {dialect: joined(one.flags.get(dialect, ()) for one in gathered) for dialect in level.flags}
+        optional = {dialect: joined(one.optional_flags.get(dialect, ()) for one in gathered) for dialect in level.flags}
         levels[level.name] = replace(
             level,
             below=tuple(name for name in levels if name in required),
-            flags={family: joined(one.flags.get(family, ()) for one in gathered) for family in level.flags},
+            flags=flags,
             optional_flags={
-                family: words for family, words in optional.items() if words or family in level.optional_flags
+                dialect: words for dialect, words in optional.items() if words or dialect in level.optional_flags
             },
         )
     return tuple(levels.values())
 
 
 def _level(name: str, entry: Section, levels: Mapping[str, Section], features: Features) -> Level:
-    """Read a level, with no flags but its own."""
+    """Read a level, without the flags of the levels that it requires."""
     if not LEVEL_NAME.match(name):
         raise entry.fail(
             "", f"{name!r} cannot be a level's name", "use capitals, digits and single underscores: AVX512_BF16"
@@ -193,7 +195,7 @@ def _is_path(reference: str) -> bool:
 
 
 def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...] = ()) -> tuple[Data, tuple[Path, ...]]:
-    """Return a table's data, and the project's files that contain it; the tables `seen` extend it, in this order."""
+    """Return a table's data, and the project's files that contain it. `seen` is the chain of tables that extend it."""
     path, own = _find(reference, folder, where)
     key, shown = str(path), shown_name(reference)
     if key in seen:
@@ -209,7 +211,7 @@ def _read(reference: str, folder: Path, where: str, seen: tuple[str, ...] = ()) 
 
 
 def _find(reference: str, folder: Path, where: str) -> tuple[Path, tuple[Path, ...]]:
-    """Return a table's file, and the paths that the build depends on: none if isagen has the table."""
+    """Return a table's file, and the paths that the build depends on: none for a table of isagen."""
     tables = builtin_tables()
     if _is_path(reference):
         path = (folder / reference).resolve()
@@ -226,7 +228,7 @@ def _find(reference: str, folder: Path, where: str) -> tuple[Path, tuple[Path, .
 
 
 def _chosen(lower: Data, upper: Data, shown: str) -> Data:
-    """Return `lower` with only the levels that `upper` keeps; remove the keys `keep` and `drop` from `upper`."""
+    """Return `lower` with only the levels that `upper` keeps, and remove the keys `keep` and `drop` from `upper`."""
     section = Section(upper, shown, TableError)
     levels = Section(lower, shown, TableError).section("levels").names()
     chosen = {}
@@ -244,7 +246,7 @@ def _chosen(lower: Data, upper: Data, shown: str) -> Data:
 
 
 def _merged(lower: Data, upper: Data) -> Data:
-    """Merge `upper` into `lower`: levels and extra features by name and key, lists as one."""
+    """Return `lower` with the keys of `upper`. Levels and extra features are merged key by key; lists are joined."""
     merged = {**lower, **upper}
     for group in ("ignored_macros", "known_broken"):
         if isinstance(lower.get(group), list) and isinstance(upper.get(group), list):

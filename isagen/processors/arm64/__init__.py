@@ -11,9 +11,9 @@ from ..processor import DecodableCode, OldestCpu, Processor
 from .abi import ABIS
 from .flags import on_baseline
 
-# The pragma arch= of GCC turns off all features of the command line, but under armv9-a it warns, because it redefines
-# __ARM_ARCH. Clang 14 to 22 ignore arch=. In these cases, features that compilers use without an intrinsic are turned
-# off by name.
+# GCC's attribute arch= turns off all features of the command line. Under armv9-a, GCC warns about it, because it
+# redefines __ARM_ARCH; Clang 14 to 22 ignore it. In these two cases, features that compilers use without an intrinsic
+# are turned off by name.
 GCC = "+nosve+nolse+norcpc+nopauth+nodotprod+nosha3+nomops"
 CLANG = "no-sve,no-lse,no-rcpc,no-pauth,no-dotprod,no-sha3,no-mops"
 OLDEST_CPU = OldestCpu(

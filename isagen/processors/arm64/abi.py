@@ -8,7 +8,7 @@ from ...binary.protocol import RelocationTypes
 from ..decoding import Abi
 
 # Relocation types in ELF (Arm, "ELF for the Arm 64-bit Architecture", 5.7). Types for instructions write parts of an
-# address that is computed from symbol and addend alone, so they count as absolute.
+# address that depends only on symbol and addend, so they count as absolute.
 ABS64, GLOB_DAT, JUMP_SLOT, RELATIVE, TLSDESC_CALL, IRELATIVE = 257, 1025, 1026, 1027, 569, 1032
 THROUGH_GOT = frozenset({309, 310, 311, 312, 313})
 INSTRUCTIONS = frozenset({*range(263, 294), 299})
@@ -42,6 +42,6 @@ MACHO_RELOCATIONS = RelocationTypes(
     resolved=-1,
 )
 MACHO = replace(ELF, machine=0x0100000C, relocations=MACHO_RELOCATIONS)  # CPU_TYPE_ARM64
-# Linked files of Windows, without relocations of instructions (Microsoft, "Overview of ARM64 ABI conventions").
+# Linked files of Windows (Microsoft, "Overview of ARM64 ABI conventions"). They have no relocations of instructions.
 PE = replace(ELF, machine=0xAA64)  # IMAGE_FILE_MACHINE_ARM64
 ABIS = {"elf": ELF, "pe": PE, "macho": MACHO}

@@ -1,4 +1,4 @@
-"""Decodes the code of arm64 by a table of encodings: every instruction is a word of four bytes."""
+"""Decodes code of arm64 by a table of encodings. Every instruction is a word of four bytes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .words import PAGE, access, branch_target, is_call, reads_first, written
 
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
 NO_REGISTER = 31  # the zero register or the stack pointer, depending on the instruction
-# LDRB to w16 and CBZ of w16: the atomic instruction after them runs only if the byte is not zero, so that the CPU has
-# it. Functions of libgcc and compiler-rt such as __aarch64_ldadd4_acq_rel do this; GCC calls them (-moutline-atomics).
+# (mask, value) of LDRB to w16 and of CBZ of w16. If the byte is not zero, the CPU has LSE, and the atomic instruction
+# after CBZ runs. GCC calls functions of libgcc and compiler-rt with this check (-moutline-atomics).
 LOADS_FLAG, BRANCHES_ON_FLAG = (0xFFC003FF, 0x39400210), (0xFF00001F, 0x34000010)
 
 
@@ -58,7 +58,7 @@ class Arm64Decoder(RowDecoder):
         return frozenset(codes)
 
     def _is_outlined(self, words: array[int], place: int) -> bool:
-        """Return whether a word is an atomic instruction behind the toolchain's own check."""
+        """Return whether a word is an atomic instruction after the toolchain's own check."""
         if place < 2 or self.encodings[words[place]] not in self._lse:
             return False
         before = zip((LOADS_FLAG, BRANCHES_ON_FLAG), words[place - 2 : place], strict=True)
@@ -76,7 +76,7 @@ class Arm64Decoder(RowDecoder):
             return Kind.END, 0
         if word >> 25 == 0x6B:
             return self.through_register(word, word >> 5 & 31, addresses)
-        if word & 0xFFFFF000 == 0xD5380000:  # MRS of a register that identifies the CPU: Linux emulates it
+        if word & 0xFFFFF000 == 0xD5380000:  # MRS of an ID register, which Linux emulates
             return Kind.QUESTION, 0
         formed = _formed(word, at, addresses) if linked or word & 0x9F000000 == 0x10000000 else None
         if formed is not None:
@@ -109,9 +109,9 @@ def _formed(word: int, at: int, addresses: Addresses) -> int | None:
 
 
 def _is_page(word: int, at: int, formed: int) -> bool:
-    """Return whether an instruction forms the address of a page for the next one: ADRP, or ADR in its place.
+    """Return whether an instruction forms the address of a page, to which the next one adds: ADRP, or ADR in its place.
 
-    Linkers do so in the last two words of a page, where Cortex-A53 may compute another address (erratum 843419).
+    Linkers replace ADRP in the last two words of a page, where it may fail on Cortex-A53 (erratum 843419).
     """
     if word & 0x9F000000 == 0x10000000:
         return formed % PAGE == 0 and at % PAGE >= PAGE - 8
@@ -119,7 +119,7 @@ def _is_page(word: int, at: int, formed: int) -> bool:
 
 
 def _of_memory(word: int, at: int, addresses: Addresses, linked: bool) -> Found:
-    """Return the kind and the address of an access to memory at a known address."""
+    """Return the reference of an access to memory at a known address."""
     kind, place = NOTHING
     if word & 0x3B000000 == 0x18000000:  # LDR of a literal
         place = at + 4 * signed(word >> 5 & 0x7FFFF, 19) & MASK
@@ -133,7 +133,7 @@ def _of_memory(word: int, at: int, addresses: Addresses, linked: bool) -> Found:
 
 
 def _words(raw: bytes) -> array[int]:
-    """Return the whole words of code, whose order of bytes is little-endian."""
+    """Return the whole words of code, which are little-endian."""
     words = array("I", raw[: len(raw) // 4 * 4])
     if sys.byteorder == "big":
         words.byteswap()

@@ -1,4 +1,4 @@
-"""Flags of arm64's levels. The last -march or -mcpu replaces all others, so it must name all extensions."""
+"""Merges the flags of arm64's levels with the project's: the last -march or -mcpu replaces all earlier ones."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MCPU = re.compile(r"-mcpu=(?!native)[\w.-]+(?:\+[\w-]+)*\Z")
 
 
 def on_baseline(flags: Sequence[str], args: Sequence[str]) -> tuple[str, ...]:
-    """Return a level's flags, with its -march merged into the project's -mcpu, or else with the project's -march.
+    """Return a level's flags, with their -march merged into the project's last -march, or else its last -mcpu.
 
-    Two values of -march are merged to the newer architecture with the extensions of both. Otherwise the level's -march
-    would remove the baseline's extensions. GCC warns if -march and -mcpu conflict.
+    The result names the newer of two architectures, or the project's CPU, and the extensions of both: the level's
+    -march alone would remove the project's extensions, and GCC warns if -march and -mcpu conflict.
     """
     project = next((arg for arg in reversed(args) if arg.startswith("-march=")), "")
     project = project or next((arg for arg in reversed(args) if arg.startswith("-mcpu=")), "")

@@ -1,4 +1,4 @@
-"""The fields of arm64 instructions that the decoder reads: which registers are written, and where memory is accessed.
+"""Reads fields of arm64 instructions: targets of branches, registers that are written, accesses to memory.
 
 Source: Arm, Architecture Reference Manual for A-profile, C4.1, "A64 instruction set encoding".
 """
@@ -31,13 +31,13 @@ def is_call(word: int) -> bool:
 
 
 def access(word: int) -> Access | None:
-    """Return the access of a load or store of one or two registers at a fixed offset; None for other instructions."""
+    """Return the access of a load or store of one or two registers at a constant offset; None for others."""
     base, vector, scale = word >> 5 & 31, bool(word >> 26 & 1), word >> 30
     options = word >> 22 & 3
     if word & 0x3A000000 == 0x28000000 and word >> 23 & 3 == 2:  # LDP, STP without writing to the base
         size = 4 << scale if vector else 8 if scale == 2 else 4
         return Access(base, size * signed(word >> 15 & 127, 7), 2 * size, bool(options & 1), False)
-    if word & 0x3F000000 == 0x08000000:  # exclusive and ordered ones
+    if word & 0x3F000000 == 0x08000000:  # exclusive and ordered accesses
         return Access(base, 0, 1 << scale, bool(options & 1) and not _compares(word), True)
     if word & 0x3B000000 == 0x39000000 or word & 0x3B200C00 == 0x38000000:
         if vector and options & 2:
@@ -51,14 +51,14 @@ def access(word: int) -> Access | None:
 
 
 def _compares(word: int) -> bool:
-    """Return whether an instruction among the exclusive and ordered ones is CAS or CASP."""
+    """Return whether an exclusive or ordered access is CAS or CASP."""
     return word & 0xA00000 == 0xA00000 or word & 0x80A00000 == 0x200000
 
 
 def written(word: int) -> tuple[int, ...]:
     """Return the general registers that an instruction other than a call writes; 31 stands for none.
 
-    Instructions of SVE that write a general register, such as CNTB, are not among them.
+    For instructions of SVE that write a general register, such as CNTB, no register is returned.
     """
     low, base = word & 31, word >> 5 & 31
     group = word >> 25 & 15
@@ -97,7 +97,7 @@ def _written_by_access(word: int, low: int, base: int) -> tuple[int, ...]:
         if options & 1 and not vector:
             registers = (low, word >> 10 & 31)
         return (*registers, base) if word >> 23 & 1 else registers
-    if word & 0x3F000000 == 0x08000000:  # exclusive and ordered ones: loads write `low`, stores a result to `third`
+    if word & 0x3F000000 == 0x08000000:  # exclusive and ordered: loads write `low`, stores a result to `third`
         third = word >> 16 & 31
         if _compares(word):
             return (third,) if options & 2 else (third, third + 1)

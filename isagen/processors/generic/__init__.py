@@ -1,4 +1,4 @@
-"""Every architecture that has no folder of its own: the compiler's baseline, and no features."""
+"""All architectures that have no folder of their own: they have no features, only the compiler's baseline."""
 
 from pathlib import Path
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..machines import machine_of
 from ..processor import OldestCpu, Processor
 
-# Compilers turn LSX on by default, so code for CPUs without LSX needs the attribute; GCC has it from 15 on.
+# Compilers turn LSX on by default, so code for CPUs without LSX needs this attribute, which GCC has from 15 on.
 OLDEST_CPU = OldestCpu(
     macro="__loongarch__",
     gcc=(("__GNUC__ >= 15", "no-lasx,no-lsx"),),

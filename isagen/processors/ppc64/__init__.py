@@ -8,8 +8,8 @@ from pathlib import Path
 from ..machines import machine_of
 from ..processor import OldestCpu, Processor
 
-# In both compilers, cpu= does not turn off the features of -mcpu on the command line. For Clang, the features that it
-# uses without an intrinsic are turned off by name.
+# In GCC and Clang, cpu= does not turn off the features of -mcpu on the command line. For Clang, those that it uses
+# without an intrinsic are turned off by name.
 OLDEST_CPU = OldestCpu(
     macro="__powerpc64__",
     gcc=(("1", "cpu=power8"),),

@@ -31,7 +31,6 @@ PROCESSOR = Processor(
     detection="riscv64",
     kinds=(HWPROBE,),
     baseline_table="rva",
-    # Macros say that floating-point numbers are in registers of their own, and that compressed instructions exist.
     decodable=DecodableCode(
         "riscv64", abis=ABIS, decoder=_decoder, defined=("__riscv", "__riscv_flen"), undefined=("__ILP32__",)
     ),

@@ -1,4 +1,4 @@
-"""Decodes the code of riscv64 by a table of encodings: instructions of 32 bits, and compressed ones of 16."""
+"""Decodes code of riscv64 by a table of encodings: instructions of 32 bits, and compressed ones of 16."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..encodings import INVALID, NO_WORD
 from ..row_decoder import Instruction, RowDecoder, Step
 from . import words as w
 
-FLOATS = "zve32f"  # LLVM's name of the feature that vector instructions of floating-point numbers need
+FLOATS = "zve32f"  # LLVM's name of the feature that floating-point vector instructions need
 
 
 class RiscvDecoder(RowDecoder):
     """The instructions of riscv64 (`isagen.processors.decoding.Decoder`).
 
-    AUIPC and a JALR right after it are one step, whose word has 64 bits, because one relocation describes both.
+    AUIPC and a JALR right after it form one address together, so they are one step, whose word has 64 bits.
     """
 
     name = "riscv64"
@@ -29,19 +29,19 @@ class RiscvDecoder(RowDecoder):
     key = 0xF07F
     # C.NOP, NOP, and zeros.
     pad = re.compile(rb"(?:\x01\x00|\x13\x00\x00\x00|(?:\x00\x00)+)*")
-    # These convert between integers and numbers of twice their size: half precision if integers have eight bits.
+    # These convert between integers and floating-point numbers of twice the size: half precision for 8-bit integers.
     of_bytes = (
         *("vfwcvt.f.x.v", "vfwcvt.f.xu.v"),
         *("vfncvt.x.f.w", "vfncvt.xu.f.w", "vfncvt.rtz.x.f.w", "vfncvt.rtz.xu.f.w"),
     )
-    # These alone convert between half and single precision.
+    # These convert between half and single precision, for which Zvfhmin is enough.
     of_halves = ("vfwcvt.f.f.v", "vfncvt.f.f.w")
     # Returns from interrupts, and instructions that stop the program.
     ends = ("mret", "sret", "mnret", "ebreak", "c.ebreak", "unimp", "c.unimp")
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
-        # By the size of elements, from the code of a vector instruction to its code at half precision.
+        # By the size of elements: the code of a vector instruction, and its code at half precision.
         self._halves: dict[int, dict[int, int]] = {8: {}, 16: {}}
         for code, form in enumerate(tuple(self.encodings.forms)):
             if form.needs == (FLOATS,):
@@ -51,7 +51,7 @@ class RiscvDecoder(RowDecoder):
                 self.encodings.forms.append(form._replace(needs=(FLOATS, needs)))
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
-        """Yield the instructions; the last VSETVLI before an instruction sets the size of vectors' elements."""
+        """Yield the instructions. The last VSETVLI before a vector instruction sets the size of its elements."""
         bits = 0
         for at, after, word in self.placed(raw, address):
             code = self.encodings[word]
@@ -59,7 +59,7 @@ class RiscvDecoder(RowDecoder):
                 bits = w.element_bits(word) if word >> 12 & 7 == w.SETS else bits
                 code = self._halves.get(bits, {}).get(code, code)
             elif w.opcode(word) in (w.JAL, w.C_J) or w.through(word) is not None:
-                bits = 0  # control comes from elsewhere, or a called function may change it
+                bits = 0  # unknown: control may come from elsewhere here, or a called function may change it
             yield Instruction(at, after, code, word)
 
     def codes(self, raw: bytes, address: int) -> Codes:
@@ -160,7 +160,7 @@ class RiscvDecoder(RowDecoder):
         return w.written(word) if 0 <= word < 1 << 32 else ()
 
     def copied(self, word: int) -> tuple[int, int] | None:
-        """An addition and a load count as copies: their constant is the second part of an address."""
+        """See `RowDecoder.copied`. A load counts as a copy too: its offset is the second part of an address."""
         if not 0 <= word < 1 << 32:
             return None
         added, accessed, written = w.added(word), w.access(word), w.written(word)

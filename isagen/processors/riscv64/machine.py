@@ -1,4 +1,4 @@
-"""riscv_hwprobe(2) of Linux as a source of features: the C in detect.c.j2 reads the same."""
+"""Reads riscv_hwprobe(2) of Linux, a source of features. detect.c.j2 reads the same in generated code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SYS_RISCV_HWPROBE = 258
 
 
 class RiscvMachine(Machine):
-    """This machine, if it is of riscv64."""
+    """This machine, whose processor is riscv64."""
 
     def read(self, source: Source) -> int:
-        """Return the number of a source; 0 if the machine has none."""
+        """Return the value of a source on this machine; 0 if the machine lacks the source."""
         return self.hwprobe(*source.place) if source.kind == HWPROBE.name else super().read(source)
 
     def hwprobe(self, key: int) -> int:
-        """Return the mask of a key that all CPUs have; 0 if Linux is older than the call or the key."""
+        """Return the bits of a key's value that all CPUs have; 0 if Linux is older than the call or the key."""
         if sys.platform != "linux":
             return 0
         pair, libc = (ctypes.c_int64 * 2)(key, 0), ctypes.CDLL(None)

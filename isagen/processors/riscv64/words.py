@@ -1,4 +1,4 @@
-"""The fields of riscv64 instructions that the decoder reads, for instructions of 32 bits and compressed ones of 16.
+"""Reads fields of riscv64 instructions, for instructions of 32 bits and compressed ones of 16.
 
 Source: RISC-V, The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings" and "C".
 """
@@ -21,7 +21,7 @@ def is_compressed(word: int) -> bool:
 
 
 def opcode(word: int) -> int:
-    """Return the opcode; of a compressed instruction, its quadrant and function, which is less than 0x40 and even."""
+    """Return the opcode; for a compressed instruction a number of quadrant and function, even and below 0x40."""
     return word & 127 if not is_compressed(word) else (word & 3) << 4 | word >> 13 << 1
 
 
@@ -34,17 +34,17 @@ C_SLLI, C_LWSP, C_LDSP, C_JUMPS = 0x20, 0x24, 0x26, 0x28
 
 
 def destination(word: int) -> int:
-    """Return the field of the register that most instructions write."""
+    """Return the register in the field of the destination, which most instructions have."""
     return word >> 7 & 31
 
 
 def small(field: int) -> int:
-    """Return the register that a field of three bits names."""
+    """Return the number of the register in a field of three bits."""
     return 8 + (field & 7)
 
 
 def bits(word: int, *fields: tuple[int, int, int]) -> int:
-    """Return the number whose parts are fields of a word: (lowest bit in the word, bits, lowest bit in the number)."""
+    """Return a number whose parts are `fields` of a word: (lowest bit in the word, width, lowest bit in the number)."""
     return sum((word >> low & (1 << width) - 1) << place for low, width, place in fields)
 
 
@@ -91,7 +91,7 @@ def is_call(word: int) -> bool:
 
 
 def added(word: int) -> tuple[int, int, int] | None:
-    """Return (to, from, number) of an instruction that adds a number to a register; None for other instructions."""
+    """Return (to, from, number) of an instruction that adds a number to a register, or copies it; None for others."""
     code = opcode(word)
     if word & 0x707F == 0x13:
         return destination(word), word >> 15 & 31, signed(word >> 20, 12)
@@ -103,7 +103,7 @@ def added(word: int) -> tuple[int, int, int] | None:
 
 
 def element_bits(word: int) -> int:
-    """Return the size of elements that VSETVLI or VSETIVLI sets; 0 for VSETVL, which reads it from a register."""
+    """Return the bits of an element that VSETVLI or VSETIVLI sets; 0 for VSETVL, which reads them from a register."""
     return 8 << (word >> 23 & 7) if word >> 30 != 2 else 0
 
 
@@ -127,7 +127,7 @@ def access(word: int) -> Access | None:
     if code in (0x23, 0x27):
         return Access(base, signed(bits(word, (7, 5, 0), (25, 7, 5)), 12), 1 << (word >> 12 & 3), False, code == 0x23)
     if code == 0x2F:
-        return Access(base, 0, 1 << (word >> 12 & 3), word >> 27 == 2, True)  # LR, the only one that does not store
+        return Access(base, 0, 1 << (word >> 12 & 3), word >> 27 == 2, True)  # only LR does not store
     if code in (C_LW, C_SW):
         return Access(small(word >> 7), bits(word, (6, 1, 2), (10, 3, 3), (5, 1, 6)), 4, code == C_LW, True)
     if code in (C_LD, C_SD, 0x02, 0x0A):  # 0x02 and 0x0A load and store floating-point numbers

@@ -9,8 +9,8 @@ from ..decoding import Abi
 R32, PC32, R64, PC64, GLOB_DAT, JMP_SLOT, RELATIVE, IRELATIVE = 4, 5, 22, 23, 10, 11, 12, 61
 # GOT12, GOT32, GOT16, GOT64, GOTENT, GOTPLT12 to GOTPLTENT, GOT20, GOTPLT20
 THROUGH_GOT = frozenset({6, 7, 15, 24, 26, *range(29, 34), 58, 59})
-# PC16DBL, PLT16DBL, PC32DBL, PLT32DBL, GOTENT, GOTPLTENT: the relocated place is two bytes after the instruction's
-# start, and its value is the distance from that start, so addends contain two. They count as absolute ones.
+# PC16DBL, PLT16DBL, PC32DBL, PLT32DBL, GOTENT, GOTPLTENT write the distance from the instruction's start, two bytes
+# before the relocated place, so their addends contain these two bytes. They count as absolute.
 IN_INSTRUCTIONS = {17: 2, 18: 2, 19: 2, 20: 2, 26: 2, 33: 2}
 RELOCATIONS = RelocationTypes(
     absolute=THROUGH_GOT | {*IN_INSTRUCTIONS, R32, R64},

@@ -1,4 +1,4 @@
-"""Decodes the code of s390x by a table of encodings: instructions of two, four and six bytes."""
+"""Decodes code of s390x by a table of encodings: instructions of two, four and six bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..encodings import INVALID, NO_WORD
 from ..row_decoder import Instruction, RowDecoder, Step
 from . import words as w
 
-TRAP = 2  # the distance of a branch into its own middle, which is no instruction: compilers stop the program so
+TRAP = 2  # the distance of a branch into its own middle, which is no instruction: compilers write it as a trap
 
 
 class S390xDecoder(RowDecoder):
@@ -57,7 +57,7 @@ class S390xDecoder(RowDecoder):
             if is_always and target == at + TRAP:
                 return Kind.END, 0
             if operation == w.BRAS and w.first_register(word) != w.RETURN:
-                addresses.formed[w.first_register(word)] = at + 4  # the address of data that the branch skips
+                addresses.formed[w.first_register(word)] = at + 4  # data follows, and the branch skips it
                 return Kind.JUMP, target
             return (Kind.CALL if w.is_call(word) else Kind.JUMP if is_always else Kind.BRANCH), target
         if (through := w.through(word)) is not None:

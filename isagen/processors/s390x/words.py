@@ -1,4 +1,4 @@
-"""The fields of s390x instructions that the decoder reads. A word has 48 bits; a shorter instruction is at its start.
+"""Reads fields of s390x instructions. A word has 48 bits, and a shorter instruction is in its upper bits.
 
 Source: IBM, z/Architecture Principles of Operation, "Instruction Formats" and appendix B.
 """
@@ -12,9 +12,9 @@ from ..addresses import MASK, signed
 BITS = 48
 ALWAYS = 15  # the mask of a branch that is always taken
 RETURN = 14  # the register of the return address in the ABI
-# Instructions whose last byte belongs to the operation.
+# First bytes of instructions whose last byte belongs to the operation too.
 EXTENDED = frozenset({0xE3, 0xE7, 0xEB, 0xEC, 0xE6, 0xED})
-# Instructions with four bits of the operation in their second byte.
+# First bytes of instructions with four more bits of the operation in the second byte.
 HALF = frozenset({0xA5, 0xA7, 0xC0, 0xC2, 0xC4, 0xC6, 0xC8, 0xCC})
 # Relative branches under a condition or a count, with an offset in the second pair of bytes.
 BRANCHES = frozenset({0x84, 0x85, 0xA706, 0xA707, 0xEC44, 0xEC45, 0xEC64, 0xEC65, *range(0xEC76, 0xEC80)})
@@ -27,7 +27,7 @@ BSM = 0x0B
 COMPARE_AND_BRANCH = frozenset({0xECE4, 0xECE5, 0xECF6, 0xECF7, 0xECFC, 0xECFD, 0xECFE, 0xECFF})
 LA, LAY = 0x41, 0xE371
 
-# Accesses to memory by the size in bytes: loads to a general register or comparisons with one, and stores.
+# The size in bytes of memory that is read, by loads and comparisons of a general register, and that is written.
 READING = {
     **dict.fromkeys((0xC408, 0xC608, 0xC60A, 0xE304, 0xE320, 0xE321, 0xE558, 0xE559), 8),
     **dict.fromkeys((0xC40C, 0xC40D, 0xC40E, 0xC60C, 0xC60D, 0xC60E, 0xC60F, 0x58, 0x59, 0x55, 0x54), 4),
@@ -36,7 +36,7 @@ READING = {
     **dict.fromkeys((0xE315, 0xE334, 0xE378, 0xE379, 0xE391, 0xE395, 0xE554, 0xE555), 2),
     **dict.fromkeys((0x43, 0x91, 0x95, 0xE373, 0xE376, 0xE377, 0xE390, 0xE394, 0xEB51, 0xEB55), 1),
 }
-LOADS = frozenset({0xC408, 0xE304})  # of a pointer
+LOADS = frozenset({0xC408, 0xE304})  # loads of a pointer
 WRITING = {
     **dict.fromkeys((0xC40B, 0xE324, 0xE32F, 0xE548, 0xEB7A, 0xEB7E), 8),
     **dict.fromkeys((0xC40F, 0x50, 0xE350, 0xE33E, 0xE54C, 0xEB6A, 0xEB6E), 4),
@@ -49,7 +49,7 @@ WITHOUT_INDEX = frozenset({0x91, 0x92, 0x94, 0x95, 0x96, 0x97, *range(0xE544, 0x
 
 
 def operation(word: int) -> int:
-    """Return the number of the operation: a byte, or the first byte and the other bits of the operation."""
+    """Return the number of the operation: the first byte, followed by the other bits of the operation, if any."""
     first = word >> 40
     if first in EXTENDED:
         return first << 8 | word & 0xFF
@@ -66,7 +66,7 @@ def size(first: int) -> int:
 
 
 def first_register(word: int) -> int:
-    """Return the first register, which is also the mask of a branch."""
+    """Return the field of the first register, which in a branch is the mask."""
     return word >> 36 & 15
 
 
@@ -138,7 +138,7 @@ WRITES_NONE = frozenset(
     | COMPARISONS
 )
 VECTOR_TO_GENERAL = frozenset({0xE721, 0xE727, 0xE650, 0xE652, 0xE658, 0xE65A})  # VLGV, LCBB, VCVB, VCVBG, VCLZDP
-RANGES = frozenset({0x98, 0xEB04, 0xEB96, 0xEB98})  # LM and its like load the registers from the first to the third
+RANGES = frozenset({0x98, 0xEB04, 0xEB96, 0xEB98})  # LM and others load all registers from the first to the third
 
 
 def written(word: int) -> tuple[int, ...]:
@@ -150,7 +150,7 @@ def written(word: int) -> tuple[int, ...]:
         return tuple((first + number) % 16 for number in range((third - first) % 16 + 1))
     if code >> 8 in (0xB2, 0xB3, 0xB9):
         first = word >> 20 & 15
-        if code in (0xB904, 0xB914, 0xB908, 0xB902):  # LGR, LGFR, AGR, LTGR: the commonest write one
+        if code in (0xB904, 0xB914, 0xB908, 0xB902):  # LGR, LGFR, AGR, LTGR, the most frequent, write one
             return (first,)
         return (first, first + 1 & 15, word >> 16 & 15, (word >> 16 & 15) + 1 & 15)
     if code in (LA, LAY, LARL, 0x18, 0x58) or code in LOADS or code in READING:

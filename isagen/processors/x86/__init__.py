@@ -12,8 +12,8 @@ from .abi import ABIS
 from .registers import CPUID, read_state
 
 # In GCC, arch= turns off all features that the command line turns on. In Clang, it turns off only those of -march=NAME,
-# not those of -mavx512f or -march=native. For Clang, the extensions that it uses without an intrinsic are therefore
-# turned off by name. Turning off SSE3 turns off the vector extensions above it. Clang 14 knows all names but APX's.
+# not those of -mavx512f or -march=native, so extensions that Clang uses without an intrinsic are turned off by name.
+# Turning off SSE3 turns off the vector extensions above SSE3. Clang 14 knows all names but APX's.
 CLANG = "arch=x86-64,no-sse3,no-cx16,no-sahf,no-popcnt,no-lzcnt,no-bmi,no-bmi2,no-tbm,no-movbe,no-adx,no-gfni"
 OLDEST_CPU = OldestCpu(
     macro="__x86_64__",

@@ -11,7 +11,7 @@ from ..decoding import Abi
 THROUGH_GOT = frozenset({9, 41, 42, 43})
 R_64, GLOB_DAT, JUMP_SLOT, RELATIVE, IRELATIVE = 1, 6, 7, 8, 37
 RELOCATIONS = RelocationTypes(
-    absolute=frozenset({R_64, 10, 11}),  # and the 32-bit ones, 32 and 32S
+    absolute=frozenset({R_64, 10, 11}),  # 64, 32, 32S
     relative=THROUGH_GOT | {2, 4, 24, 44, 45},  # PC32, PLT32, PC64, and newer variants of GOTPCREL
     through_slot=THROUGH_GOT,
     slot=frozenset({R_64, GLOB_DAT, JUMP_SLOT}),

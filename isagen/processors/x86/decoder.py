@@ -1,4 +1,4 @@
-"""Decodes the code of x86-64 with iced-x86."""
+"""Decodes code of x86-64 with iced-x86."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .instructions import codes_of, needs, numbers, width
 from .tracking import NUMBERS, Tracking
 
 CODE = attrgetter("code")  # `map` with it is faster than a generator expression
-# Instructions that one call decodes, in under 0.1 seconds: Python handles Ctrl-C only between calls of C functions.
+# The instructions that one call decodes, in less than 0.1 s: Python handles Ctrl-C only between calls of C functions.
 STRETCH = 1 << 16
-# Immediates that an address fits into.
+# Immediates that are large enough for an address.
 IMMEDIATES = frozenset({OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64})
 MOVES = frozenset({Mnemonic.MOV, *(number for name, number in numbers(Mnemonic).items() if name.startswith("CMOV"))})
 SMALL_MOVES = frozenset({Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX})
 COMPARES = frozenset({Mnemonic.CMP, Mnemonic.TEST})
-# Their immediate goes nowhere as an address: glibc's open() compares with O_TMPFILE, which may be a function's address.
+# Immediates of these are no addresses: glibc's open() compares with O_TMPFILE, which may equal a function's address.
 MASKS = frozenset({*COMPARES, Mnemonic.AND})
 DIRECT = {
     FlowControl.UNCONDITIONAL_BRANCH: Kind.JUMP,
@@ -34,7 +34,7 @@ DIRECT = {
 THROUGH = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_SLOT, FlowControl.INDIRECT_CALL: Kind.CALL_SLOT}
 UNKNOWN = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_UNKNOWN, FlowControl.INDIRECT_CALL: Kind.CALL_UNKNOWN}
 ENDS = frozenset({FlowControl.RETURN, FlowControl.EXCEPTION})
-# The size in bytes that is assumed if iced-x86 does not know the size of an operand in memory: that of a tile.
+# The size in bytes of an operand in memory whose size iced-x86 does not know: that of a tile.
 TILE = 1024
 # Padding between functions, by assemblers and linkers: zeros, breakpoints, and no-operations of all lengths.
 PADDING = re.compile(
@@ -49,8 +49,8 @@ class X86Decoder(Tracking):
     invalid: int = Code.INVALID
     longest = 15
     jump_size = 24
-    # With -fsanitize=function, Clang before 17 starts functions with a jump over a mark and an offset, which are not
-    # instructions (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
+    # With -fsanitize=function, Clang before 17 starts functions with a jump over a mark and an offset, which are data
+    # (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
 
     codes_of, width, needs = staticmethod(codes_of), staticmethod(width), staticmethod(needs)
@@ -110,7 +110,7 @@ class X86Decoder(Tracking):
 
     @staticmethod
     def _fixed(instruction: iced_x86.Instruction) -> Iterator[Reference]:
-        """Yield the numbers in an instruction that may be addresses of a program at a fixed address."""
+        """Yield a reference for each number in an instruction that may be an address, in a file at fixed addresses."""
         for number in range(instruction.op_count):
             kind = instruction.op_kind(number)
             if kind in IMMEDIATES and instruction.mnemonic not in MASKS and (value := instruction.immediate(number)):

@@ -1,4 +1,4 @@
-"""The CPU features that an instruction of x86 needs, from iced-x86's names of them."""
+"""Returns the CPU features that instructions of x86 need, from iced-x86's data."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ WIDTHS = {"XMM": 128, "YMM": 256, "ZMM": 512, "TMM": 8192, "SIBMEM": 8192}
 
 
 def numbers(enumeration: ModuleType) -> Mapping[str, int]:
-    """Return the numbers of one of iced-x86's enumerations, by name."""
+    """Return the members of one of iced-x86's enumerations: numbers by name."""
     return {name: value for name, value in vars(enumeration).items() if isinstance(value, int)}
 
 
 def needs(rules: Instructions) -> Mapping[int, frozenset[str]]:
-    """Return the features that each code needs, without codes that every CPU has or that harm no CPU.
+    """Return the features that each code needs, without codes that are harmless on every CPU.
 
-    A code is iced-x86's number of one encoding of one instruction (``VEX_VADDPS_YMM_YMM_YMMM256``).
+    A code is iced-x86's number for one encoding of one instruction (``VEX_VADDPS_YMM_YMM_YMMM256``).
     """
     ours = {normal_name(name): name for name in rules.features}
     names = {}
@@ -48,7 +48,7 @@ def codes_of(mnemonic: str) -> frozenset[int]:
 
 
 def width(code: int) -> int:
-    """Return the width in bits of the widest vector or tile register of a code's instructions; 0 without one."""
+    """Return the width in bits of the widest vector or tile register of a code's instructions; 0 if they have none."""
     encoding = OpCodeInfo(code)  # type: ignore[arg-type]
     return max((_widths().get(encoding.op_kind(number), 0) for number in range(encoding.op_count)), default=0)
 

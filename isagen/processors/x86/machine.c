@@ -1,4 +1,4 @@
-/* Access to an x86 CPU and its OS. Part of every dispatch source; machine.py is the same in Python. */
+/* Access to an x86 CPU and its OS. Part of every dispatch source; machine.py does the same in Python. */
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
@@ -16,7 +16,7 @@
 struct isa_cpu {
   void (*cpuid)(uint32_t leaf, uint32_t subleaf, uint32_t registers[4]);
   uint64_t (*xgetbv)(uint32_t index);
-  int (*grant)(int component);         /* asks for an XSAVE component; returns whether this process may use it */
+  int (*grant)(int component);         /* requests an XSAVE component; returns whether this process may use it */
   int (*is_enabled)(const char *name); /* returns whether macOS enables a state on first use */
 };
 
@@ -31,7 +31,7 @@ static void isa_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 #endif
 }
 
-/* Asks for OSXSAVE itself, so that the audit finds the check also in a stripped file, where this function has no name. */
+/* Checks OSXSAVE itself, so that the audit finds the check in a stripped file too, where this function has no name. */
 static uint64_t isa_xgetbv(uint32_t index)
 {
   uint32_t r[4];

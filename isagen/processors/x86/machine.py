@@ -1,4 +1,4 @@
-"""The x86 CPU and OS that isagen runs on, for `processors.detection`; machine.c asks the same in generated code.
+"""Reads the x86 CPU and OS that isagen runs on; machine.c does the same in generated code.
 
 Sources: arch_prctl(2) and Linux, Documentation/arch/x86/xstate.rst (permissions); Apple, sysctlbyname(3).
 """
@@ -57,7 +57,7 @@ class ThisMachine(X86Machine):
         return int(self._xgetbv(index))
 
     def permission(self, component: int) -> bool:
-        """Request an XSAVE component from Linux for this process; return whether Linux then reports the permission."""
+        """Request an XSAVE component from Linux for this process; return whether Linux reports the permission."""
         if sys.platform != "linux":
             return True
         return _is_permitted(component) or (

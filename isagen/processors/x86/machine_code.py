@@ -1,4 +1,4 @@
-"""CPUID and XGETBV as functions that Python can call: machine code in executable memory.
+"""Makes CPUID and XGETBV functions that Python can call: machine code in executable memory.
 
 Python has no way to execute either instruction, and isagen has no compiled module.
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MachineCode:
-    """Both functions, for one calling convention.
+    """The machine code of two functions, for one calling convention.
 
     ``void cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])`` and ``uint64_t xgetbv(uint32_t index)``
     """
@@ -26,7 +26,7 @@ class MachineCode:
     xgetbv: bytes
 
 
-# Both conventions preserve rbx; `registers` is in r8 here.
+# The end of `cpuid` in both conventions, in which functions must preserve rbx. `registers` is in r8 here.
 _CPUID_64 = (
     "0fa2"  # cpuid
     "418900"  # mov [r8], eax
@@ -36,7 +36,7 @@ _CPUID_64 = (
     "5b"  # pop rbx
     "c3"  # ret
 )
-# In 64-bit mode the upper halves of rax and rdx are cleared.
+# The end of `xgetbv`. XGETBV clears the upper halves of rax and rdx in 64-bit mode.
 _XGETBV_64 = (
     "0f01d0"  # xgetbv
     "48c1e220"  # shl rdx, 32
@@ -68,9 +68,10 @@ def own_code() -> MachineCode:
 
 
 class ExecutableMemory:
-    """A copy of some code that can be called at `address` as long as this object exists. Raises `OSError`.
+    """A copy of some code that can be called at `address` as long as this object exists.
 
-    The memory is first writable and then executable, never both at once: hardened systems refuse that.
+    The memory is first writable and then executable, because hardened systems refuse memory that is both at once.
+    Raises `OSError` if the system refuses executable memory.
     """
 
     def __init__(self, code: bytes) -> None:

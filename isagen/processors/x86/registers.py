@@ -1,4 +1,4 @@
-"""CPUID and XCR0 as sources of features: a leaf or subleaf beyond the highest reads as zero."""
+"""Reads CPUID and XCR0, sources of features. A leaf or subleaf beyond the highest one reads as zero."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class X86Machine(Machine):
         raise NotImplementedError
 
     def xgetbv(self, index: int) -> int:
-        """Return XCR0, for `index` 0; called only if the OS has enabled the instruction."""
+        """Return XCR0, for `index` 0. Only called if the OS has enabled XGETBV."""
         raise NotImplementedError
 
     @property
@@ -62,7 +62,7 @@ class X86Machine(Machine):
         return {"xcr0": self.xcr0}
 
     def read(self, source: Source) -> int:
-        """Return the number of a source; 0 if the machine has none."""
+        """Return the value of a source on this machine; 0 if the machine lacks the source."""
         if source.kind != CPUID.name:
             return super().read(source)
         leaf, subleaf, register = source.place
@@ -71,7 +71,7 @@ class X86Machine(Machine):
         return self.cpuid(leaf, subleaf)[REGISTERS.index(register)]
 
     def _last(self, leaf: int) -> int:
-        """Return the highest basic leaf, or the highest extended leaf if `leaf` is an extended one."""
+        """Return the highest basic leaf, or the highest extended leaf if `leaf` is extended."""
         if leaf < EXTENDED:
             return self.cpuid(0, 0)[0]
         last = self.cpuid(EXTENDED, 0)[0]

@@ -1,4 +1,4 @@
-"""Tracks values in x86-64 registers: the arguments of calls, and tests of the toolchain's variables."""
+"""Tracks values in x86-64 registers, to find arguments of calls and tests of the toolchain's variables."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ NUMBERS = frozenset(kind for name, kind in numbers(OpKind).items() if name.start
 SIGNS = frozenset({ConditionCode.S, ConditionCode.NS})
 TESTS = frozenset({Mnemonic.TEST, Mnemonic.AND, Mnemonic.CMP, Mnemonic.BT, Mnemonic.SHR})
 BY_NUMBER = frozenset({Mnemonic.BT, Mnemonic.SHR})  # their immediate is the number of a bit, not a mask
-OTHER = -1  # in place of a bit, if a test is not of a feature's bit
+OTHER = -1  # stands for a test of other bits than those of features
 
 
 class Tracking:
-    """Tracks values in registers through instructions in the order of addresses."""
+    """Tracks values in registers through instructions, which are read in the order of their addresses."""
 
     def __init__(self, abi: Abi) -> None:
         registers = numbers(Register)
