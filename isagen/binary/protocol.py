@@ -67,7 +67,7 @@ class Section(Protocol):
 
     @property
     def findable(self) -> bool:
-        """Whether code may find its data by its name, which compilers do not use by themselves."""
+        """Whether code may find its data by its name: a name that compilers do not use by themselves."""
 
 
 class Symbol(Protocol):

@@ -76,6 +76,6 @@ def missing_by_level(
 ) -> Mapping[str, tuple[str, ...]]:
     """Return the features that CPU or OS lack, by level of `table`.
 
-    A level needs the features that the table requires for it, and those that its flags turn on: `more`, by level.
+    A level needs the features that the table requires for it, and those in `more`, which its flags turn on.
     """
     return {name: cpu.missing((*table.required_features(name), *(more or {}).get(name, ()))) for name in table.names()}

@@ -58,7 +58,7 @@ class Encodings(dict[int, int]):
         return code
 
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
-        """Return the features that each code needs, without codes that every CPU has or that harm no CPU.
+        """Return the features that each code needs, without codes that are harmless on every CPU.
 
         The name "a or b" means that the CPU needs one of the two features.
         """

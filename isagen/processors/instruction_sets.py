@@ -1,4 +1,4 @@
-"""Finds the instructions of a decoder that need more CPU features than allowed ones."""
+"""Finds the instructions that need other CPU features than those that are allowed."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ OR = " or "  # between two features of which a CPU needs one
 
 
 def have(features: Container[str], needed: Iterable[str]) -> bool:
-    """Return whether `features`, in normal form, contain each needed feature, and one of the two in each "a or b"."""
+    """Return whether `features`, in normal form, contain each `needed` one. For "a or b", one of the two is enough."""
     return all(any(normal_name(one) in features for one in name.split(OR)) for name in needed)
 
 

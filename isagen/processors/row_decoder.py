@@ -161,7 +161,7 @@ class RowDecoder(ABC):
             addresses.forget({*addresses.formed, *addresses.loaded} - self.preserved_registers)
 
     def text(self, instruction: AnyInstruction) -> str:
-        """Return the mnemonic and a branch's target, or the word: other operands are not decoded."""
+        """Return the mnemonic with a branch's target, or with the word, because operands are not decoded."""
         assert isinstance(instruction, Instruction)
         mnemonic = self.encodings.forms[instruction.code].mnemonic
         target = self.branch_target(instruction.word, instruction.ip)

@@ -46,8 +46,8 @@ class SourceKind:
 
     Messages describe the value by `form` and `example`. `parts` are the allowed values of each part of a place. With
     parts, the value in TOML is an array: the place, and a bit or field of the number, which has `bits` bits. Without
-    parts, the value is a string, the place, and the field is the whole number. The C function that reads a source of
-    the OS has the parameter `parameter`. Compilers predefine `macro` for the systems that have the source; if it is
+    parts, the value is a string, which is the place; the field is the whole number. The C function that reads a source
+    of the OS has the parameter `parameter`. Compilers predefine `macro` for the systems that have the source; if it is
     empty, all systems have the source.
     """
 

@@ -166,7 +166,7 @@ def test_the_code_of_this_process_is_the_one_that_runs():
 
 def test_a_process_of_32_bits_is_refused(monkeypatch):
     monkeypatch.setattr(ctypes, "sizeof", lambda kind: 4)
-    with pytest.raises(CpuError, match=r"a process of 32 bits cannot ask this CPU\n  run isagen with a Python of 64"):
+    with pytest.raises(CpuError, match=r"a 32-bit process cannot read the CPU's features\n  run isagen with a 64-bit"):
         ThisMachine()
 
 

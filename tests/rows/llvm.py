@@ -25,9 +25,9 @@ HEAD = """\
 # The instructions of {name} and the features that they need. tests/rows/{name}.py writes this file from the tables of
 # LLVM {version} (Apache 2.0 with LLVM exceptions).
 #
-# needs: the features, under LLVM's names; "a or b" stands for one of them.
-# words: a line for each mnemonic, width and mask, followed by values; masks and values are hexadecimal. An instruction
-#   is a word that, under the mask, is one of the values. If a word matches several lines, the mask with the most bits
+# needs: the features, under LLVM's names; "a or b" means that one of the two is enough.
+# words: a line for each mnemonic, width and mask, followed by values; masks and values are hexadecimal. A word matches
+#   a line if its bits in the mask equal one of the values. If a word matches several lines, the mask with the most bits
 #   counts. The width is that of the widest vector register in bits; registers without a fixed width count as 128 bits.
 """
 

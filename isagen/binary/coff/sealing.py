@@ -9,7 +9,7 @@ function, so only symbols are renamed.
 
 The code of a level moves to sections of the level. In a linked file, the part of a section's name after `$` is gone.
 
-A directive to export or to retain a symbol is removed when the symbol is renamed, because its old name is gone.
+A directive to export or to retain a symbol is removed when the symbol is renamed, because the old name is gone.
 
 Symbols of this format cannot be hidden: a DLL that exports no symbol by name exports all symbols.
 """
@@ -25,12 +25,12 @@ from ..protocol import SymbolKind
 from .layout import HEADER, SECTION, code_section
 from .objects import CoffObject
 
-LONGEST_OFFSET = 9_999_999  # a section's long name is written as a slash and seven digits, its offset
+LONGEST_OFFSET = 9_999_999  # a section's header contains a slash and the long name's offset, at most seven digits
 # GNU's assembler names the definition of the weak symbol `f` `.weak.f.OTHER`, where OTHER is a symbol of the object.
 WEAK_DEFINITION = ".weak."
 DIRECTIVES = ".drectve"  # the section of options that the compiler passes to the linker
 DIRECTIVE = re.compile(rb"""(?<!\S)[-/](?:export|include):("?)([^\s,"]+)\1(,\S*)?""", re.IGNORECASE)
-EMPTY_TABLE = struct.pack("<I", 4)  # a table of names without names: its size
+EMPTY_TABLE = struct.pack("<I", 4)  # an empty table of names: its size alone
 
 
 def sealed(
@@ -38,8 +38,8 @@ def sealed(
 ) -> bytes:
     """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-    The names of its `weak_code_and_constants` become private to the level. `private` maps other names that become
-    private to the level of each.
+    The names of its `weak_code_and_constants` become private to the level. `private` contains other names that become
+    private, each with the level to which it becomes private.
     """
     merged = dict.fromkeys((symbol.name for symbol in file.weak_code_and_constants), level)
     merged.update((symbol.name, level) for symbol in file.symbols if symbol.name.startswith(WEAK_DEFINITION))

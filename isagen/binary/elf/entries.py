@@ -70,7 +70,7 @@ class ElfSection:
 
     @property
     def findable(self) -> bool:
-        """Whether code may find its data by its name, which compilers do not use by themselves.
+        """Whether code may find its data by its name: a name that compilers do not use by themselves.
 
         Linkers define ``__start_NAME`` if NAME is a C identifier. Code finds a section of another name by a symbol in a
         section that the linker places before or after it.

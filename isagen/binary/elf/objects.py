@@ -1,4 +1,4 @@
-"""An ELF object as sealing reads it: symbols that are not local, COMDAT groups, and what decides on folding."""
+"""An ELF object as sealing reads it: symbols that are not local, COMDAT groups, and pointers in data."""
 
 from __future__ import annotations
 

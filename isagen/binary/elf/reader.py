@@ -120,7 +120,7 @@ class Elf:
 
     @cached_property
     def _loaded(self) -> list[ElfSection]:
-        """The sections with addresses in a process, in order. Those in the header of .tbss belong to other sections."""
+        """The sections with addresses in a process, in order. The addresses in .tbss's header are those of others."""
         loaded = (s for s in self.sections if s.flags & e.SHF_ALLOC and s.size)
         return sorted(
             (s for s in loaded if not (s.type == e.SHT_NOBITS and s.flags & e.SHF_TLS)), key=lambda s: s.address

@@ -30,9 +30,9 @@ def sealed(
 ) -> bytes:
     """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-    The names of its `weak_code_and_constants` become private to the level. `private` maps other names that become
-    private to the level of each. `bounded_sections` are the sections to whose start or end other objects of the level
-    refer.
+    The names of its `weak_code_and_constants` become private to the level. `private` contains other names that become
+    private, each with the level to which it becomes private. `bounded_sections` are the sections to whose start or end
+    other objects of the level refer.
     """
     merged = file.weak_code_and_constants
     renamed = {**private, **dict.fromkeys((symbol.name for symbol in merged), level)}

@@ -131,5 +131,5 @@ def kind_of(entry: Entry, section: MachoSection) -> SymbolKind:
         return SymbolKind.COMMON
     if section.executable:
         return SymbolKind.FUNCTION if entry.name.startswith("_") else SymbolKind.LABEL
-    # A thread-local variable's symbol is at its descriptor, which points to the initial value: that is data.
+    # The symbol of a thread-local variable is at its descriptor. The initial value, in another section, is data.
     return SymbolKind.THREAD_DATA if section.type == m.THREAD_LOCAL_VARIABLES else SymbolKind.DATA

@@ -25,8 +25,8 @@ def sealed(
 ) -> bytes:
     """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
 
-    The names of its `weak_code_and_constants` become private to the level. `private` maps other names that become
-    private to the level of each.
+    The names of its `weak_code_and_constants` become private to the level. `private` contains other names that become
+    private, each with the level to which it becomes private.
     """
     names = {**private, **dict.fromkeys((symbol.name for symbol in file.weak_code_and_constants), level)}
     changes = _Renaming(file)

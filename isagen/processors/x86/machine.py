@@ -31,7 +31,7 @@ class ThisMachine(X86Machine):
                 remedy="run isagen on an x86 CPU, or choose a table for this CPU",
             )
         if ctypes.sizeof(ctypes.c_void_p) == 4:
-            raise CpuError("a process of 32 bits cannot ask this CPU", remedy="run isagen with a Python of 64 bits")
+            raise CpuError("a 32-bit process cannot read the CPU's features", remedy="run isagen with a 64-bit Python")
         code = own_code()
         try:
             self._memory = ExecutableMemory(code.cpuid + code.xgetbv)

@@ -1,4 +1,4 @@
-"""Makes CPUID and XGETBV functions that Python can call: machine code in executable memory.
+"""Makes CPUID and XGETBV callable from Python: functions of machine code in executable memory.
 
 Python has no way to execute either instruction, and isagen has no compiled module.
 
