@@ -15,7 +15,7 @@ from .object_reader import ObjectReader, ObjectSection, ObjectSymbol, ReadObject
 from .protocol import MERGEABLE, Binding, SymbolKind
 from .sealing_protocol import NamedSymbol, PointerTargets
 
-DIGEST_SIZE = 8  # bytes, as in binary.elf.digest
+DIGEST_SIZE = 8  # bytes: a collision among the thousands of objects of a build is improbable
 
 ReaderT = TypeVar("ReaderT", bound=ObjectReader)
 

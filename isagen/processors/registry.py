@@ -122,4 +122,6 @@ def this_machine(name: str) -> Machine:
         if processor is not None and processor.this_machine is not None:
             return processor.this_machine()
     readable = ", ".join(processor.name for processor in PROCESSORS if processor.this_machine is not None)
-    raise CpuError(f"features of this CPU ({platform.machine()}) cannot be read", remedy=f"they can on {readable}")
+    raise CpuError(
+        f"features of this CPU ({platform.machine()}) cannot be read", remedy=f"isagen reads those of {readable}"
+    )

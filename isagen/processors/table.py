@@ -238,7 +238,7 @@ def _chosen(lower: Data, upper: Data, shown: str) -> Data:
             section.check(key, "level", chosen[key], levels)
             del upper[key]
     if len(chosen) == 2:
-        raise section.fail("drop", "cannot be given together with keep", "keep names all levels that stay")
+        raise section.fail("drop", "cannot be given together with keep", "list all levels that stay in keep")
     if not chosen:
         return lower
     keep = chosen["keep"] if "keep" in chosen else [name for name in levels if name not in chosen["drop"]]

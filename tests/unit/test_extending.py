@@ -43,7 +43,12 @@ def test_each_table_chooses_of_what_the_one_below_has(tmp_path):
         ('keep = ["AVX3"]', "keep", "there is no level 'AVX3'", "did you mean 'AVX2'?"),
         ('keep = "AVX3"', "keep", "there is no level 'AVX3'", ""),
         ("keep = [1]", "keep", "must be a list of strings", ""),
-        ('keep = ["DEFAULT"]\ndrop = ["AVX2"]', "drop", "cannot be given together with keep", "keep names all levels"),
+        (
+            'keep = ["DEFAULT"]\ndrop = ["AVX2"]',
+            "drop",
+            "cannot be given together with keep",
+            "list all levels that stay in keep",
+        ),
         ('keep = ["AVX2_VNNI", "DEFAULT"]', "levels.AVX2_VNNI.requires", "there is no level 'AVX2'", ""),
         ("keep = []", "levels", "the table has no levels", ""),
     ],

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from hashlib import blake2b
 
+from ..object_file import DIGEST_SIZE
 from ..protocol import Binding, SymbolKind
 from . import layout as e
 from .entries import ARRAY_NAMES, ElfSymbol
 from .reader import Elf
 from .relocations import relocations
 
-DIGEST_SIZE = 8  # bytes: a collision among the thousands of objects of a build is improbable
 RELOCATION = struct.Struct("<QQq")  # offset, type, addend
 
 

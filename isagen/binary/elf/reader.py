@@ -66,7 +66,7 @@ class Elf:
         self.relocatable = kind == e.ET_REL
         self.fixed = kind == e.ET_EXEC
         if not table:
-            raise self.fail("it has no section headers, which tell where code is", "audit it as it was linked")
+            raise self.fail("it has no section headers, which show where code is", "audit it as it was linked")
         first = self.at_offset(table, layout.section.size)
         if entry != layout.section.size or len(first) < entry:
             raise self.fail("its section headers are cut off or of an unknown size")

@@ -44,6 +44,6 @@ def exports(data: bytes, start: int, size: int) -> Iterator[Export]:
         for _ in range(node.byte()):
             edge, child = node.text(), node.uleb()
             if child in seen or child >= size:
-                raise ValueError("its exports are no tree")
+                raise ValueError("the trie of its exports is no tree")
             seen.add(child)
             waiting.append((child, name + edge))
