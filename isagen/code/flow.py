@@ -40,29 +40,29 @@ def follow(
     blocks: list[tuple[int, int]] = []
     entries, end, decodable = [start], 0, True
     while entries:
-        first = entries.pop()
-        index = bisect_right(blocks, (first, 1 << 64)) - 1
-        if index >= 0 and first < blocks[index][1]:
+        block_start = entries.pop()
+        index = bisect_right(blocks, (block_start, 1 << 64)) - 1
+        if index >= 0 and block_start < blocks[index][1]:
             continue
         limit = min(high, blocks[index + 1][0]) if index + 1 < len(blocks) else high
-        last = first
-        while last < limit:
-            size = min(STEP + decoder.longest, high - last)
-            stop, kind = _stretch(decoder, read(last, size), last, target, low, high, entries)
+        block_end = block_start
+        while block_end < limit:
+            size = min(STEP + decoder.longest, high - block_end)
+            stop, kind = _stretch(decoder, read(block_end, size), block_end, target, low, high, entries)
             if kind is Kind.INVALID:
                 # An instruction that is cut off at the end of the bytes read is decoded again with the next bytes.
-                if stop + decoder.longest >= last + size and last + size < high and stop > last:
-                    last = stop
+                if stop + decoder.longest >= block_end + size and block_end + size < high and stop > block_end:
+                    block_end = stop
                     continue
                 decodable = False
-            last = min(stop, limit)
+            block_end = min(stop, limit)
             if kind is not None:
                 break
         else:
             if limit == high:
                 end = high
-        if last > first:
-            insort(blocks, (first, last))
+        if block_end > block_start:
+            insort(blocks, (block_start, block_end))
     return Flow(tuple(blocks), end, decodable)
 
 

@@ -124,7 +124,7 @@ class RowDecoder(ABC):
         addresses, left = Addresses(), False  # `left`: control does not go on from the instruction before
         found: list[Reference] = []
         ahead: dict[int, Addresses] = {}  # at the targets of forward jumps
-        seen: dict[int, Addresses | None] = {}
+        seen: dict[int, Addresses | None] = {}  # as returned; None until a jump to the block is read
         for at, after, word in self.steps(raw, address):
             if left:
                 if at in ahead:

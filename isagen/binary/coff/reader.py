@@ -92,6 +92,7 @@ class Coff(ObjectReader):
         entries = {entry.number: entry for entry in self._entries()}
         records = {entry.section: entry.section_record for entry in entries.values() if any(entry.section_record)}
         alone = c.SELECT_NODUPLICATES, c.SELECT_ASSOCIATIVE  # linkers do not merge these by name
+        # The COMDAT sections that linkers merge although they have no external symbol.
         self.unnamed = frozenset(
             section.index
             for section in self.sections
@@ -111,14 +112,14 @@ class Coff(ObjectReader):
             )
         }
         for entry in entries.values():
-            place = entry
+            defining = entry  # the entry with the symbol's section and value
             if entry.storage == c.CLASS_WEAK:
                 stands_for = c.AUXILIARY_WEAK.unpack_from(entry.auxiliary)[0]
                 if stands_for not in entries:
                     raise self.fail(f"the weak symbol {entry.name} stands for one that is not there")
-                place = entries[stands_for]
+                defining = entries[stands_for]
             # A weak symbol whose default is an absolute zero is undefined.
-            index = place.section if place.section > 0 or place is entry else 0
+            index = defining.section if defining.section > 0 or defining is entry else 0
             section = self.sections[max(index, 0)]
             binding = Binding.LOCAL
             if entry.storage == c.CLASS_WEAK:
@@ -127,8 +128,8 @@ class Coff(ObjectReader):
                 unique = records.get(index, (0, 0))[1] == c.SELECT_NODUPLICATES
                 binding = Binding.WEAK if section.merged and not unique else Binding.GLOBAL
             kind = kind_of(entry, section)
-            address = place.value + section.address if index in (section.index, c.ABSOLUTE) and index else 0
-            size = following.get((index, place.value), place.value) - place.value
+            address = defining.value + section.address if index in (section.index, c.ABSOLUTE) and index else 0
+            size = following.get((index, defining.value), defining.value) - defining.value
             size = entry.value if kind == SymbolKind.COMMON else max(size, 0) if index > 0 else 0
             definition = index != 0 or kind == SymbolKind.COMMON
             yield ObjectSymbol(entry.number, entry.name, kind, binding, section.index, address, size, definition)

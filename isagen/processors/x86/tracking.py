@@ -108,7 +108,11 @@ class Tracking:
 
     @staticmethod
     def _bits(words: Mapping[int, int], place: int, number: int, shift: int, is_bit: bool) -> Iterator[int]:
-        """Yield the bits of the word at `place` that an instruction with the immediate `number` tests."""
+        """Yield the bits of the word at `place` that an instruction with the immediate `number` tests.
+
+        `number` is the number of a bit if `is_bit` is set, and a mask otherwise. `shift` is 8 if the instruction tests
+        the second byte of a register, such as AH.
+        """
         first = words[place & ~3]
         if first < 0:
             yield OTHER
