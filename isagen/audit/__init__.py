@@ -3,11 +3,12 @@
 A module imports only modules of its own line of this list and of the lines above it. The package `code` reads functions
 and references from a binary.
 
-- `findings`, `allowances`, `known_functions`: results; the findings that people allow; functions of libraries
+- `findings`, `allowances`, `known_functions`: results; findings that people allow; functions of libraries
 - `subject`: one binary under audit; `build_objects`: the objects that a build linked
-- rules: `reachable` from a root; `initialisers` of levels; each function `by_level`; `boundaries` of levels; `flags`
+- rules: for code `reachable` from a root; `initialisers` of levels; each function `by_level`; `boundaries` of levels;
+  `flags`
 - `records`: the features that a file is judged by
-- `recorded`, `foreign`: which rules a file with or without a record is judged by
+- `recorded`, `foreign`: the audit of a file with a record, and without one
 - `builds`, `targets`, `files`: the arguments of the command
 - `summary`, `report`, `data`: results as text for people and as data for programs
 """

@@ -1,4 +1,4 @@
-"""Allowances: functions by name in isa.toml, and findings in files of allowances (`--allow`), each with a reason."""
+"""Allowances: the functions that isa.toml allows, and the findings that files of allowances (`--allow`) allow."""
 
 from __future__ import annotations
 

@@ -12,16 +12,16 @@ from .build_objects import BuildObjects
 from .findings import Finding
 from .subject import Subject
 
-# The symbol of the linker's table of addresses. Its slots belong to the symbols whose addresses they contain. gold for
-# arm64 gives it a size, so that it looks like a variable.
+# The symbol of the linker's table of addresses. This table is not public data, although gold for arm64 gives the symbol
+# a size, as variables have.
 LINKER_TABLE = "_GLOBAL_OFFSET_TABLE_"
 
 
 def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
-    """Return the findings of references from outside a level into it, and the targets of references out of levels.
+    """Return the findings of references into a level from outside, and the targets of references out of levels.
 
-    A function that is called is not reported for its address as well. The targets out of levels are addresses of code
-    and data that have no level.
+    A function whose call is a finding has no second finding for its address. The targets are the addresses of code and
+    data of no level.
     """
     above = _above(subject)
     code, references = subject.code, subject.references
@@ -31,11 +31,11 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
     for number in subject.numbers() if subject.binary.levels else ():
         level = subject.level_of(number)
         if within(code.pointers.plt_ranges, code.start(number)):
-            continue  # a jump of the PLT, which `possible_targets` and `of` follow
-        leads = list(references.possible_targets(number))
+            continue  # an entry of the PLT: `possible_targets` and `of` resolve it for its callers
+        targets = list(references.possible_targets(number))
         if level:
-            outside.update(address for address in leads if not subject.level_at(address))
-        if all(_may_name(subject, level, subject.level_at(address)) for address in leads):
+            outside.update(address for address in targets if not subject.level_at(address))
+        if all(_may_name(subject, level, subject.level_at(address)) for address in targets):
             continue
         for reference in references.of(number):
             target_level = subject.level_at(reference.target)
@@ -57,9 +57,9 @@ def _above(subject: Subject) -> frozenset[str]:
 
 
 def _may_name(subject: Subject, level: str, target: str) -> bool:
-    """Return whether code of `level` may name code of the level `target`: the same level, or one that it requires.
+    """Return whether code of `level` may name code of the level `target`.
 
-    Each CPU that runs `level` supports `target` too. The level "" is that of ordinary code, which all levels may name.
+    It may if `level` has all features of `target`, or if `target` is "", the level of ordinary code.
     """
     features = subject.levels
     return target in ("", level) or (
@@ -95,7 +95,6 @@ def bindable_functions(subject: Subject) -> Iterator[Finding]:
 def stored_addresses(subject: Subject) -> list[Finding]:
     """Return the findings of public data that contains addresses of a level's code, and of wrong registrations."""
     code = subject.code
-    # A level that needs no more than the baseline may register ordinary code.
     above = _above(subject)
     prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
     findings: dict[str, Finding] = {}
@@ -113,9 +112,9 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         if not name or registered == level or name in findings or not (registered or subject.is_public(symbol)):
             continue
         if registered and registered not in above and not level:
-            continue
+            continue  # a level that needs no more than the baseline may register ordinary code
         if registered and place != symbol.address:
-            continue  # a registration is one pointer; without sizes in the format, unnamed data follows it
+            continue  # a registration is one pointer: in a format without sizes, unnamed data after it seems part of it
         what = "points to" if registered else "contains the address of"
         shown = f"{demangle(code.name(code.functions.at(target)))}, of {level or 'no level'}"
         findings[name] = subject.fault("address", name, f"{what} {shown}", registered or level)

@@ -89,7 +89,7 @@ class BuildObjects:
         return self._origins.get(path.resolve(), ("", ""))[0]
 
     def definition(self, symbol: str, level: str) -> Path | None:
-        """Return the object that defines a function of a level or of no level: the sealed object, if it exists."""
+        """Return the object that defines a function of a level or of no level (""): the sealed object, if it exists."""
         return self._definitions.get(level, {}).get(symbol)
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
@@ -125,12 +125,12 @@ class BuildObjects:
 
     @cached_property
     def private_names(self) -> Mapping[str, tuple[str, ...]]:
-        """The names in kernel sources that are private to levels, and the levels that define each."""
+        """The private names of levels, as kernel sources write them, and the levels that define each."""
         return _levels_by_name({level: file.private_names for level, file in self.registrations.items()})
 
     @cached_property
     def initialised_variables(self) -> Mapping[str, tuple[str, ...]]:
-        """The names in kernel sources of variables that code initialises, and the levels that define each."""
+        """The variables that code initialises, as kernel sources name them, and the levels that define each."""
         return _levels_by_name({level: file.initialised_variables for level, file in self.registrations.items()})
 
     @cached_property
@@ -152,10 +152,10 @@ class BuildObjects:
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
         """Yield the references of objects of no level to names of levels: (object, name, levels).
 
-        Names of levels are the private names among `names`, names that sealing gives, registrations, and the table of
-        stubs. Only the table may refer to registrations, and only the dispatch source to the table.
+        Names of levels are the private names among `names`, the names that sealing gives, registrations, and the table
+        of stubs. Only the table may refer to registrations, and only the dispatch source may refer to the table.
         """
-        names = self.private_names.keys() & names
+        private = self.private_names.keys() & names
         prefixes = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}
         every = tuple(dict.fromkeys(prefixes.values()))
         for path in filter(is_binary, self.others):  # Clang's LTO objects are no binaries
@@ -165,7 +165,7 @@ class BuildObjects:
             is_dispatch = any(name.startswith(NO_LEVEL_SYMBOL) for name in defined)
             for name in (symbol.name for symbol in symbols if not symbol.defined):
                 prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), "")
-                if name in names:
+                if name in private:
                     yield path, name, self.private_names[name]
                 elif prefix and not is_table:
                     yield path, name, (prefixes[prefix],)

@@ -87,7 +87,7 @@ def chosen(subject: Subject) -> Chosen:
 
 
 def _reads(subject: Subject, number: int) -> bool:
-    """Return whether a function reads a variable, whose meaning is unknown in a stripped file."""
+    """Return whether a function reads a variable: in a stripped file, perhaps one of CPU features."""
     targets = (reference.target for reference in subject.references.of(number) if reference.kind in READS)
     return any(section is not None and section.writable for section in map(subject.binary.section_at, targets))
 
@@ -95,8 +95,8 @@ def _reads(subject: Subject, number: int) -> bool:
 def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
     """Return the features that a resolver's functions test, and the features these imply; None if they are unknown."""
     code, checks = subject.code, subject.sets.rules.cpu_checks
-    words: dict[int, int] = {}
-    slots: dict[int, int] = {}
+    words: dict[int, int] = {}  # by the address of a word of CPU features: the number of its first bit
+    slots: dict[int, int] = {}  # by the address of a GOT slot: the address of such a word
     for symbol in subject.binary.symbols():
         if symbol.defined and (name := subject.binary.name(symbol)) in checks.words:
             words.update((symbol.address + 4 * n, first) for n, first in enumerate(checks.words[name]))
@@ -118,7 +118,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
 
 
 def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Collection[int]) -> set[int]:
-    """Return the `choices` that code other than the `testing` functions refers to, or to which data points."""
+    """Return the `choices` to which data points, or other code than the `testing` functions refers."""
     code, references = subject.code, subject.references
     starts = {code.start(number): number for number in choices}
     slots, plt = code.pointers.slot_ranges, code.pointers.plt_ranges
@@ -143,8 +143,8 @@ def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Coll
 def level_findings(subject: Subject, skip: Container[int], others: Collection[str] | None = None) -> list[Finding]:
     """Judge every function by its level, and count the functions that cannot be judged.
 
-    Functions in `skip` that are of no level have findings already. `others` are the names of functions of levels in a
-    file that is not sealed: the audits of their objects judge them.
+    Functions of no level in `skip` have findings already. `others` are the names of levels' functions in a file that is
+    not sealed: the audits of the levels' objects judge these functions.
     """
     code, sets = subject.code, subject.sets
     findings: list[Finding] = []
@@ -152,7 +152,7 @@ def level_findings(subject: Subject, skip: Container[int], others: Collection[st
     for number in subject.numbers():
         level = subject.level_of(number)
         allowed = subject.allowed_at(level)
-        if subject.levels_are_lost:  # what comes after a function of unknown size may be of a level
+        if subject.levels_are_lost:  # then the code after a function of unknown size may belong to a level
             number = code.body(number)
         every = code.codes(number)
         if subject.is_undecodable(number, every):

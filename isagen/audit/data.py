@@ -26,8 +26,8 @@ def as_data(
     """Return audits as plain data; with `brief`, without the results of each file.
 
     With `counted`, functions that are not judged are named. `fail_on` are kinds of findings; None means the default of
-    `findings.fails`. Symbols are the linker's; `name` is the symbol as C++ writes it, if that differs. A finding has no
-    empty values.
+    `findings.fails`. The `symbol` of a finding is the linker's name, and `name` is the C++ name, if it differs. Empty
+    values of findings are left out.
     """
     allow_files = allow_files or AllowFiles()
     data: dict[str, Any] = {

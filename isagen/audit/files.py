@@ -20,9 +20,9 @@ WHEEL = ".whl"
 # First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order.
 MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")
 UNIVERSAL = "universal Mach-O"
-# Universal Mach-O and Java's classes start with the same bytes. The number of processors follows, or the class version.
+# Universal Mach-O files and Java's classes start with these bytes. Next is the number of parts, or the class's version.
 FAT = b"\xca\xfe\xba\xbe"
-OLDEST_CLASS = 43  # version
+OLDEST_CLASS = 43  # the lowest version of a class; no universal file has so many parts
 # The header of each part of a universal file (<mach-o/fat.h>): processor, its subtype, offset, size, alignment.
 PART = struct.Struct(">IIIII")
 PROCESSORS = {
@@ -53,7 +53,7 @@ def other_format(path: Path) -> str:
         with path.open("rb") as stream:
             head = stream.read(HEAD)
     except OSError:
-        return ""  # `is_binary` does not fail for such files either
+        return ""  # `is_binary` does not fail for unreadable files either
     return UNIVERSAL if _is_universal(head) else "Mach-O" if head.startswith(MACH_O) else ""
 
 
@@ -63,7 +63,7 @@ def _is_universal(head: bytes) -> bool:
 
 
 def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
-    """Write the parts of a universal file that isagen reads into a folder, as ``NAME (arm64)``.
+    """Write those parts of a universal file that isagen can read to a folder, each as ``NAME (arm64)``.
 
     Return their paths, and whether these are all parts of the file.
     """

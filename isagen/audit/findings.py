@@ -28,10 +28,10 @@ UNDECODABLE = "undecodable"
 class Finding:
     """One fault.
 
-    `symbol` is the linker's name of the function. `features` are the features that are not checked there, and
-    `instruction`, at `address`, is the first that needs one of them. `path` is the chain of calls from a root, which
-    the loader runs, to the function, and `variable` the variable that this code initialises. `level`, `object` and
-    `kernel` are empty if they are unknown. `cause` is one of CAUSES, or "".
+    `symbol` is the linker's name of the function. `features` are the features that the function needs unchecked, and
+    `instruction`, at `address`, is the first instruction that needs one of them. `path` is the chain of calls to the
+    function from a root, which the loader runs, and `variable` a variable that this chain initialises. `level`,
+    `object` and `kernel` are empty if they are unknown. `cause` is one of CAUSES, or "".
     """
 
     kind: str
@@ -49,12 +49,12 @@ class Finding:
 
     @property
     def meaning(self) -> str:
-        """The meaning of its kind or cause."""
+        """The meaning of the cause; without a cause, of the kind."""
         return CAUSES[self.cause][0] if self.cause else KINDS[self.kind][0]
 
     @property
     def remedy(self) -> str:
-        """The remedy for its kind or cause."""
+        """The remedy for the cause; without a cause, for the kind."""
         return CAUSES[self.cause][1] if self.cause else KINDS[self.kind][1]
 
 
@@ -94,7 +94,7 @@ class Result:
     - `problem`: the error, if the file could not be audited
     - `excused`: the findings that a file of allowances allows, by entry
     - `group`: the wheel or folder that the audit was called for, if the file is in one
-    - `empty`: whether that wheel or folder contains no machine code
+    - `empty`: whether this is the result of a wheel or folder without machine code
     - `calls`: names of functions of other files that the file calls at load
     - `exports`: names of the file's functions that other files can call
     - `recorded`: whether isagen built the file

@@ -19,19 +19,19 @@ from .findings import Finding
 from .subject import Subject
 
 COMMANDS = "compile_commands.json"
-# Options that name inputs and outputs, with a value in the next word and without.
+# Options for inputs and outputs: those whose value is the next word, and those without a value.
 WITH_VALUE, ALONE = {"-o", "-MF", "-MQ", "-MT"}, {"-c", "-MD", "-MMD", "-MP", "-E", "-S", "/c", "--"}
 CLANG_CL = "clang-cl"
-OUTPUTS = ("/Fo", "/Fd", "/showIncludes")  # options of clang-cl, which takes those above too
+OUTPUTS = ("/Fo", "/Fd", "/showIncludes")  # how clang-cl's own options for outputs start
 
 # A folder, and the words of a command that runs there.
 Command = tuple[Path, tuple[str, ...]]
 
 
 def _commands(root: Path) -> Mapping[Path, Command]:
-    """Return the compile commands of a build folder by the object that each makes, without the names of files.
+    """Return the compile commands of a build folder, without the names of files, by the object that each writes.
 
-    There are none where Meson does not write them. Entries for editors alone have no output and are left out.
+    The result is empty if Meson wrote no commands. Entries without an output are for editors alone, and are left out.
     """
     path = root / COMMANDS
     if not path.is_file():
@@ -72,7 +72,7 @@ def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Findi
 
 
 def alike_instructions(subject: Subject, objects: BuildObjects) -> list[Finding]:
-    """Return the findings of ordinary functions with instructions that older CPUs execute as others (TZCNT as BSF).
+    """Return the findings of ordinary functions with instructions that older CPUs run as others (TZCNT as BSF).
 
     These are findings only if the function's compile command turns the newer instructions on.
     """
@@ -97,10 +97,10 @@ def alike_instructions(subject: Subject, objects: BuildObjects) -> list[Finding]
 
 
 def _without_files(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a compile command without the names of files, and then those that list macros.
+    """Yield the words of a compile command without the names of files, and then options that list macros.
 
-    The last word is the source, whose suffix shows the language; the compiler's name does not show it
-    (`python -m ziglang c++`). gfortran prints its macros only in C, and warns of options that C does not have.
+    The language is that of the source, the last word, because compilers' names may not show it (`python -m ziglang
+    c++`). gfortran lists macros only as a C compiler, which warns of options for Fortran.
     """
     is_value, is_clang_cl = False, any(Path(word).name.startswith(CLANG_CL) for word in words[:2])
     outputs = OUTPUTS if is_clang_cl else ()

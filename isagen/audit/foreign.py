@@ -1,4 +1,4 @@
-"""Auditing files without a record, whose dispatch is unknown: findings are either certain or unproven."""
+"""The audit of a file without a record, whose dispatch is unknown: findings are either certain or unproven."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .subject import Subject
 
 # The prefix of the function that Python calls when it imports a module.
 IMPORTED = "PyInit_"
-MANY = 3  # with so many roots beyond the baseline, the likely reason is the flags of the sources
+MANY = 3  # so many roots that lead to code beyond the baseline suggest sources compiled for newer CPUs
 
 
 def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()) -> Result:
     """Audit a binary without a record by the `baseline` that it should run on.
 
-    `called` are the names of its functions that other files, which are loaded with it, call at load.
+    `called` are the names of functions that other files, which one process may load with this one, call at load.
     """
     decoder = decoder_of(binary.architecture, binary.shown)
     sets = instruction_sets(decoder.name, decoder)
@@ -34,14 +34,15 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
     others = [(exported[name], "when another file is loaded") for name in called if name in exported]
     load = load_findings(subject, [*imports, *others], foreign=True)
     offenders = {}
-    alike, doubtful = 0, sets.beyond(allowed).intersection(sets.alike)
+    # `alike`: codes that older CPUs execute as another instruction; `with_alike`: the functions that contain some.
+    alike, with_alike = sets.beyond(allowed).intersection(sets.alike), 0
     for number in range(len(code)):
         every = code.codes(number)
         if subject.is_undecodable(number, every):
             subject.count(number, [UNDECODABLE])
         if codes := subject.unsound(number, every, allowed):
             offenders[number] = codes
-        alike += not doubtful.isdisjoint(every)
+        with_alike += not alike.isdisjoint(every)
     findings = load.findings
     bindable = set()
     for number, symbol, why in code.functions.bindable():
@@ -56,11 +57,11 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
             subject.count(number, sets.missing(codes, allowed))
     subject.count_rest(())
     notes = list(_notes(subject, load, baseline))
-    if alike:
-        features = " ".join(sets.missing(doubtful, allowed))
+    if with_alike:
+        features = " ".join(sets.missing(alike, allowed))
         notes.append(
-            f"{alike} functions use instructions of {features} that older CPUs run as others, with different results "
-            "for some operands"
+            f"{with_alike} functions use instructions of {features} that older CPUs run as others, with different "
+            "results for some operands"
         )
     return Result(
         target=binary.shown,

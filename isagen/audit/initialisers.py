@@ -2,15 +2,15 @@
 
 An initialiser receives no address of a level: it can pass on only addresses that its code names. If its code takes the
 address of level code, or of data that contains such an address, each other name in its code must be private to the
-level, or known to store no address (`known_functions`).
+level, or that of a function or variable known to store no address (`known_functions`).
 
 If any initialiser calls through a pointer, every function whose address an initialiser takes counts as run at load: its
-instructions and the names that it uses are judged too. Virtual functions of classes derived from the C++ library's
-always count, because library code calls them: a stream calls its buffer's.
+instructions and the names in its code are judged too. Virtual functions of classes that derive from a class of the C++
+library always count, because the library calls them: a stream calls the virtual functions of its buffer.
 
-No initialiser may name code of a lower level, because that code is in other objects, which are not read here.
+No initialiser may name code of a lower level, because this rule does not read the objects of lower levels.
 
-The rule reads names from relocations and direct references, and follows no values.
+The rule reads names from relocations and direct references. It does not follow values through registers or memory.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class LevelObject:
 class Initialisers:
     """The code of a level that runs at load or exit.
 
-    `objects` are the objects of the level. `defined` maps each name to the index of one object that defines it: several
-    define a weak name. `private_names` are the names that no other level may use, and `lower_names` those of levels
-    below. If links are not audited, all code beyond the baseline that runs at load is a finding here.
+    `objects` are the objects of the level. `defined` maps each name to the index of an object that defines it: of one
+    among several, if the name is weak. `private_names` are the names that no other level may use, and `lower_names` the
+    names of lower levels. Unless `links_are_audited`, all code beyond the baseline that runs at load is a finding here.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Initialisers:
         self._calls_pointers = False  # whether any code that runs calls through a pointer
 
     def findings(self, at_load: Iterable[int]) -> list[Finding]:
-        """Return the findings; the loader calls code of the objects with the indexes `at_load`."""
+        """Return the findings. `at_load` are the indexes of the objects whose code the loader calls."""
         for number in at_load:
             self._follow(number, list(self._objects[number].subject.code.pointers.called_by_loader()))
         followed: set[tuple[int, Root]] = set()
@@ -101,7 +101,7 @@ class Initialisers:
         self._reached[number].follow(roots)
 
     def _further_roots(self) -> Iterator[tuple[int, Root]]:
-        """Yield the functions that running code calls in other objects, or may call through pointers."""
+        """Yield (index of its object, root) for each function that the code so far calls, or may call by pointer."""
         calls = ChainMap(*(reached.calls for reached in self._reached.values()))
         for name in sorted(calls.keys() & self._defined.keys()):
             number = self._defined[name]
@@ -144,7 +144,8 @@ class Initialisers:
     def _taken(self, number: int) -> Iterator[tuple[int, int, bool]]:
         """Yield the functions whose addresses the code of an object takes, directly or in data.
 
-        Each is (index of an object, address, whether it is in data that refers to RTTI of the C++ library).
+        Each is (index of the function's object, its address, whether data with the address refers to a type of the C++
+        library).
         """
         subject = self._objects[number].subject
         mangling = subject.binary.mangling
@@ -207,7 +208,7 @@ class Initialisers:
                         yield number, function, name
 
     def _outside_names(self, number: int, reference: ResolvedReference, seen: dict[int, set[int]]) -> Iterator[str]:
-        """Yield the names that may store an address, of those that a reference reaches directly or by pointers in data.
+        """Yield the names that may store an address and that a reference reaches, directly or by pointers in data.
 
         Names that are private to the level are left out. `seen` are the variables that were searched, by object.
         """
@@ -231,9 +232,9 @@ class Initialisers:
                 waiting += [(owner, *pointed) for pointed in subject.references.reachable_from(target, seen[owner])]
 
     def _is_harmless(self, name: str) -> bool:
-        """Return whether a name that has no level is known to store no address.
+        """Return whether a function or variable of no level is known to store no address.
 
-        Names that call a callback are among them, since the callback is followed.
+        A function that calls a callback is harmless too, because the callback is followed.
         """
         subject = self._objects[0].subject
         checks, mangling = subject.sets.rules.cpu_checks, subject.binary.mangling
@@ -264,11 +265,11 @@ class Initialisers:
 
     def _of_lower_levels(self) -> Iterator[Finding]:
         """Yield the findings of functions that name code of a lower level."""
-        for number in self._reached if self._lower_names else ():
-            for owner, function, name in self._stores(number):
+        for number, reached in self._reached.items() if self._lower_names else ():
+            for _, function, name in self._stores(number):
                 if name in self._lower_names:
-                    finding = self._reached[owner].described("address", function, frozenset())
-                    detail = f"{finding.detail}; uses {demangle(name)}, of a level below, which is not checked"
+                    finding = reached.described("address", function, frozenset())
+                    detail = f"{finding.detail}; uses {demangle(name)}, unchecked code of a lower level"
                     yield replace(finding, detail=detail, kernel=self._objects[number].source, level=self._level)
 
     # ---- code beyond the baseline
@@ -276,7 +277,7 @@ class Initialisers:
     def _beyond_baseline(self) -> Iterator[Finding]:
         """Yield the findings of instructions beyond the baseline in functions that run only through a pointer.
 
-        The audit of the link finds the others; without it, they are found here too.
+        The audit of the link reports other functions; if links are not audited, this rule does.
         """
         for number, reached in self._reached.items():
             for function, codes in reached.offenders.items():
@@ -286,7 +287,7 @@ class Initialisers:
 
 
 def _calls_pointers(reached: ReachableCode) -> bool:
-    """Return whether code calls through a pointer, or passes an unknown callback."""
+    """Return whether code calls through a pointer, or passes a callback that is unknown."""
     return any(
         reference.kind in UNKNOWN or (reference.kind is Kind.CALL and not reference.target and not reference.name)
         for reference in reached.all_references()

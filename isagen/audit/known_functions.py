@@ -34,7 +34,7 @@ def is_of_instrumentation(name: str) -> bool:
 def is_harmless(name: str) -> bool:
     """Return whether a function neither stores nor calls its arguments, or a variable contains no address.
 
-    The same is returned for the pointer to such a function or variable of a DLL.
+    The pointer to such a function or variable of a DLL is harmless too.
     """
     name = name.removeprefix(IMPORTED)
     calls = _patterns("calling").match(name) and not _patterns("not_calling").match(name)

@@ -137,8 +137,8 @@ class ReachableCode:
         subject = self.subject
         finding = subject.finding(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
-        # `variable` is the first that a step refers to before it calls the next one. The last step calls none: its
-        # reference may also come after the instruction that the finding shows.
+        # `variable` is the first variable that a step refers to before its call of the next step. The last step has no
+        # next step, so it may also refer to the variable after the instruction that the finding shows.
         variables = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,
@@ -210,9 +210,9 @@ class ReachableCode:
     # ---- addresses of code
 
     def _taken(self) -> Iterator[Finding]:
-        """Yield functions beyond the baseline whose addresses are in reachable code, or in data that it refers to.
+        """Yield findings of functions beyond the baseline whose addresses reachable code takes, directly or in data.
 
-        Whether that code runs at load is unknown.
+        Whether these functions run at load is unknown.
         """
         code, references = self.subject.code, self.subject.references
         seen: set[int] = set()
@@ -262,8 +262,8 @@ def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
     """Yield the addresses of the variables that guard a chain of calls.
 
     Each step is a function and an address in it. A guard is a variable that is read shortly before a branch that
-    decides whether the address is reached. The branch skips the address, or it skips a return or an unconditional jump
-    in front of it.
+    decides whether the address is reached. The branch skips the address itself, or a return or an unconditional jump
+    before the address.
     """
     slots = code.pointers.slot_ranges
     for number, place in steps:

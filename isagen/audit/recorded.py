@@ -1,4 +1,4 @@
-"""Auditing files with a record of isagen, and objects of builds."""
+"""The audit of a file with a record of isagen, and of an object of a build."""
 
 from __future__ import annotations
 

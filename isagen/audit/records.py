@@ -20,7 +20,7 @@ from .findings import Finding, Result
 
 @dataclass(frozen=True)
 class Baseline:
-    """The CPUs of one processor that a file without a record must run on: the name of a level, and its features.
+    """The user's baseline for one processor: its name, and the features that a file without a record may use.
 
     If `everywhere` is true, the baseline also limits files with a record.
     """
@@ -30,13 +30,13 @@ class Baseline:
     everywhere: bool = False
 
     def narrow(self, record: Record) -> Record:
-        """Return a record without the features of its baseline that this baseline lacks, if this baseline limits it."""
+        """Return a record; if `everywhere`, without those features of the build's baseline that this baseline lacks."""
         if not self.everywhere:
             return record
         return replace(record, baseline=tuple(name for name in record.baseline if name in self.features))
 
     def beyond(self, records: Iterable[Record]) -> Iterator[Finding]:
-        """Yield a finding for each build whose baseline has features beyond this one, if this one limits it."""
+        """Yield, if `everywhere`, a finding for each build whose baseline has features that this baseline lacks."""
         for record in records if self.everywhere else ():
             missing = features_of(record.features).not_implied(record.baseline, self.features)
             if missing:
@@ -44,7 +44,7 @@ class Baseline:
                 yield Finding("baseline", record.project, detail, features=missing, cause="build")
 
     def noted(self, result: Result) -> Result:
-        """Return the result of a file with a record, with a note if this baseline limits it."""
+        """Return the result of a file with a record; if `everywhere`, with a note that names this baseline."""
         if not self.everywhere:
             return result
         note = f"code outside the levels was judged by what both {self.name} and the baseline of its build have"
@@ -52,14 +52,15 @@ class Baseline:
 
 
 NO_LIMIT = Baseline("", ())
-# By the names of processors.
+# The user's baselines, by the name of the processor.
 Baselines = Mapping[str, Baseline]
 
 
 def baseline_of(binary: Binary, baselines: Baselines) -> Baseline:
-    """Return the baseline for the processor and the system of a file. Raises `AuditError` if it is not decoded.
+    """Return the baseline for the processor and the system of a file.
 
-    A baseline that limits no file with a record includes what every CPU has that runs the system.
+    Unless it is `everywhere`, the features of every CPU that runs the system are added. Raises `AuditError` if no
+    decoder reads the file's code.
     """
     name = decoder_of(binary.architecture, binary.shown).name
     baseline, system = baselines.get(name, NO_LIMIT), system_of(binary)
@@ -67,7 +68,7 @@ def baseline_of(binary: Binary, baselines: Baselines) -> Baseline:
     more = sorted(features.having(features.every_cpu.get(system, ())))
     if not more or baseline.everywhere:
         return baseline
-    shown = f"{baseline.name}, with what every CPU has that runs {system}"
+    shown = f"{baseline.name}, with the features of every CPU that runs {system}"
     return replace(baseline, name=shown, features=(*baseline.features, *more))
 
 
@@ -87,7 +88,8 @@ def merge(records: Sequence[Record]) -> Record:
     first = records[0]
     if len(records) == 1:
         return first
-    # A private module is opened only where its level is supported, so all code in it may use the level's features.
+    # The records of private modules decide, if there are any: a private module is opened only where its level is
+    # supported, so all its code may use the level's features.
     judging = [record for record in records if record.module] or records
     baseline = frozenset(judging[0].outside).intersection(*(record.outside for record in judging))
     levels: dict[str, tuple[str, ...]] = {}
@@ -109,7 +111,7 @@ def merge(records: Sequence[Record]) -> Record:
 def check_levels(records: Sequence[Record], result: Result) -> None:
     """Raise `AuditError` if code of a level uses features that only some of the projects check for this level.
 
-    The code of levels with one name is in one section, so it is judged by the features that all projects check.
+    The code of all levels with the same name is in one section, and is judged by the features that all projects check.
     """
     for finding in result.findings:
         level = finding.level

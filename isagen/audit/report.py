@@ -12,15 +12,15 @@ from .findings import UNDECODABLE, Finding, Result
 from .summary import summaries
 
 SHOWN = 5  # findings of one kind that are shown without `every`
-# A chain of calls that is longer is shown by its first and its last steps.
+# Of a chain of more than LONGEST_CHAIN calls, the first and the last steps are shown.
 FIRST_STEPS, LAST_STEPS, LONGEST_CHAIN = 3, 2, 6
 
 
 def text_of(result: Result, *, every: bool = False, counted: bool = False) -> str:
     """Return one file's audit as text.
 
-    With `every`, all findings of a kind and whole chains of calls are shown, else the first few. With `counted`,
-    functions that are not judged are named.
+    `every` shows all findings and whole chains of calls, instead of the first few findings of each kind. `counted`
+    names the functions that are not judged.
     """
     return _text(_target(result, every, counted))
 
@@ -56,7 +56,7 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
             f"{feature} {count}" for feature, count in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
         )
         hint = "" if named else " (--list-counted names them)"
-        yield f"  functions beyond that, not judged since what guards them is unknown: {counts}{hint}"
+        yield f"  functions that need more, not judged since what guards them is unknown: {counts}{hint}"
     for feature, names in result.counted.items() if named else ():
         yield f"  {feature}: {', '.join(map(demangle, names))}"
     if undecodable:

@@ -1,4 +1,4 @@
-"""One binary under audit: its code, the features that its code may use, and the description of findings."""
+"""One binary under audit: its code, the features that the code may use, and how findings describe the code."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Subject:
     """One binary under audit.
 
     `baseline` are the features that all of its code may use, and `levels` the features of each level. `level` is the
-    level of a whole object. `public_names` are the names by which objects refer to each other, where the objects are at
-    hand: linkers may make such symbols local. `counted` maps a feature, or UNDECODABLE, to the names of the functions
-    that need it and are not judged.
+    level of a whole object. `public_names` are the names by which linked objects refer to each other, if the objects
+    are available: linkers may make such symbols local. `counted` maps a feature to the names of the functions that need
+    the feature and are not judged, and UNDECODABLE to the names of functions with unknown instructions.
     """
 
     binary: Binary
@@ -60,7 +60,7 @@ class Subject:
         return self.binary.level_at(address) or self.level
 
     def is_public(self, symbol: Symbol) -> bool:
-        """Return whether sources other than the one that defines a variable may use its name."""
+        """Return whether other sources than a variable's own may use its name."""
         name = self.binary.name(symbol)
         return not (symbol.local and name not in self.public_names) and not self.is_sealed(name)
 
@@ -79,31 +79,31 @@ class Subject:
 
     @property
     def nameless_allowed(self) -> bool:
-        """Whether functions without names may be of levels, or may be those that isa.toml allows."""
+        """Whether a function without a name may belong to a level, or may be one that isa.toml allows."""
         return self.levels_are_lost or (self.binary.stripped and bool(self.allowances.entries))
 
     # ---- what code may not use
 
     def unsound(self, number: int, codes: Codes, allowed: Iterable[str]) -> Codes:
-        """Return the `codes` of a function that a CPU with the `allowed` features alone may lack."""
+        """Return the `codes` of a function that may fail on a CPU with only the `allowed` features."""
         unsound = self.sets.unsound(codes, allowed)
         if not unsound.isdisjoint(self.sets.after) and self._runs_after_detection(number):
             return self.sets.unsound(codes, allowed, asks=True)
         return unsound
 
     def _runs_after_detection(self, number: int) -> bool:
-        """Return whether a function, a callee of it, or each of its callers detects CPU features."""
+        """Return whether a function, one of its callees, or each of its callers detects CPU features."""
         if self.references.detects_or_calls_detection(number):
             return True
-        # In a file without a record, the search for callers would take as long as the rest of the audit.
+        # Only files with levels are searched for callers: elsewhere this would take as long as the rest of the audit.
         callers = list(self._callers(self.code.start(number))) if self.levels else []
         return bool(callers) and all(map(self.references.detects_or_calls_detection, callers))
 
     def _callers(self, address: int) -> Iterator[int]:
         """Yield the functions that call an address."""
         for number in self.numbers():
-            is_named = self.binary.relocatable or address in self.code.operand_addresses(number)
-            if is_named and any(
+            may_call = self.binary.relocatable or address in self.code.operand_addresses(number)
+            if may_call and any(
                 reference.target == address and reference.kind in DIRECT for reference in self.references.of(number)
             ):
                 yield number
@@ -126,7 +126,7 @@ class Subject:
             self.counted.setdefault(feature, []).append(self.code.name(number))
 
     def count_rest(self, pieces: Iterable[int]) -> None:
-        """Count bytes outside of functions and `pieces`, under the features that they would need if they were code."""
+        """Count bytes outside of functions and `pieces` under the features that the bytes would need as code."""
         for address, raw in self.code.unreached(pieces):
             allowed = self.allowed_at(self.level_at(address))
             codes = self.sets.unsound(self.sets.decoder.codes(raw, address), allowed)

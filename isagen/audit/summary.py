@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .findings import KINDS, UNDECODABLE, Result, fails
 
-# The kinds whose number each line shows, even if it is 0.
+# The kinds whose number of findings each line shows, even if the number is 0.
 ALWAYS = ("load", "unproven")
 SHOWN = 4  # features in the counts of functions that are not judged
 

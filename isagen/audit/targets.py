@@ -1,4 +1,4 @@
-"""Auditing the targets of a command: build folders, files, wheels, and folders of them."""
+"""The audit of a command's targets: build folders, files, wheels, and folders of files or wheels."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class _Audit:
         elif not target.is_file():
             raise AuditError("is no regular file", where=shown, remedy="give the file that contains the code")
         elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
-            # `is_zipfile` is true for a binary that has an end-of-archive record near its end, but it is no wheel.
+            # A binary is no wheel, even if its last bytes look like a zip archive's, for which `is_zipfile` is true.
             yield from self._wheel(target, target.name)
         elif other_format(target) == UNIVERSAL:
             with TemporaryDirectory(prefix="isagen-audit-") as folder:
@@ -106,7 +106,7 @@ class _Audit:
         names: dict[bytes, str] = {}  # by the digest of a file: some wheels contain a library several times
         code: dict[Path, str] = {}
         copies: dict[str, str] = {}  # from the name of a file to that of its first copy, which alone is audited
-        for path in list(files_in(folder)):  # before wheels are unpacked, perhaps into this folder
+        for path in list(files_in(folder)):  # listed before wheels are unpacked, perhaps into it
             name = f"{shown}/{path.relative_to(folder).as_posix()}"
             if is_binary(path):
                 with path.open("rb") as stream:
@@ -133,18 +133,18 @@ class _Audit:
             yield Result(shown, "contains no machine code: nothing to audit", empty=True)
 
     def _together(self, code: Mapping[Path, str]) -> Iterable[Result]:
-        """Audit files, given with their names, that one process may load.
+        """Audit files that one process may load; `code` maps each file to its name in reports.
 
-        The functions that a file calls at load are roots of the files that export them. A file is audited again when
-        the audits of other files find more such calls.
+        A function that one file calls at load is a root of the file that exports it. A file is audited again when the
+        audits of other files find more such calls.
         """
         results: dict[Path, Result] = {}
-        called: dict[Path, frozenset[str]] = {}  # by file, the calls of the others when the file was audited
+        called: dict[Path, frozenset[str]] = {}  # by file: what the others called when it was audited
 
         def calls_of_others(path: Path) -> frozenset[str]:
             return frozenset().union(*(result.calls for other, result in results.items() if other != path))
 
-        paths = sorted(code, key=lambda path: path.stat().st_size)  # the largest last, which is rarely audited again
+        paths = sorted(code, key=lambda path: path.stat().st_size)  # the largest last, so that it is rarely repeated
         waiting = paths
         while waiting:
             for number, path in enumerate(waiting, 1):
