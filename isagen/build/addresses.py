@@ -1,9 +1,9 @@
 """The address rule for the objects of one level: other code enters the level's code only through stubs.
 
 Other objects cannot refer to the code of a sealed level by name, because the symbols of `private_names` and the weak
-constants are renamed. Three rules remain to check: a level registers only code of its own, or ordinary code if it needs
-no more than the baseline; variables that all levels share do not point to a level's code; and neither do sections that
-code finds by name.
+constants are renamed. Three rules remain to check: a level registers only its own code, or ordinary code if the level
+needs no more than the baseline; variables that all levels share do not point to a level's code; and sections that code
+finds by name do not either.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class LevelAddresses:
     """The symbols that the `objects` of one level define.
 
     `lower` maps each name that the objects take from a lower level to that level. `initialised_variables` are the names
-    of weak or unique variables with dynamic initialisation, and of their guards, which are private to the level.
+    of weak or unique variables with dynamic initialisation, and of their guards: all these are private to the level.
     """
 
     def __init__(self, level: str, objects: Sequence[Compiled], lower: Mapping[str, str] | None = None) -> None:
@@ -42,11 +42,11 @@ class LevelAddresses:
         )
 
     def private_names(self) -> frozenset[str]:
-        """Return the names that are private to the level, without those of weak constants that point to no code.
+        """Return the names that are private to the level, except those of weak constants that point to no code.
 
         They are the names of code, of Fortran modules' variables, of `initialised_variables`, and of data that points
-        to code, such as vtables. All other mergeable variables are shared by the levels, so their names are not
-        private. Names of registrations are not private either.
+        to code, such as vtables. Names of registrations are not private, nor are those of other mergeable variables,
+        which all levels share.
         """
         names = set(self.initialised_variables)
         registrations = self._kernel_prefix, self._without_prefix
@@ -56,9 +56,10 @@ class LevelAddresses:
         return frozenset(names)
 
     def _is_private(self, symbol: CompiledSymbol) -> bool:
-        if symbol.code or symbol.mergeable_variable:
-            return symbol.code
-        return FORTRAN_MODULE_SYMBOL.match(symbol.name) is not None or self._code_behind(symbol.pointer_targets) != ""
+        if symbol.mergeable_variable:
+            return False
+        is_of_module = FORTRAN_MODULE_SYMBOL.match(symbol.name) is not None
+        return symbol.code or is_of_module or self._code_behind(symbol.pointer_targets) != ""
 
     def shared_variables(self, compiled: Compiled) -> Iterator[CompiledSymbol]:
         """Yield the variables of an object that all levels share."""
@@ -67,8 +68,9 @@ class LevelAddresses:
                 yield symbol
 
     def _code_behind(self, targets: PointerTargets) -> str:
-        """Return the first code that pointers lead to, directly or through other data: a function of the level, or a
-        name of a lower level; "" if they lead to neither.
+        """Return the name of the first code that pointers lead to, directly or through other data; "" if there is none.
+
+        It is a function of the level, or a name that the level takes from a lower one.
         """
         seen: set[str] = set()
         waiting = [targets]

@@ -1,4 +1,4 @@
-"""Checks, before a level is sealed, the code that its objects run at load or exit (`audit.initialisers`)."""
+"""Checks the code that a level's objects run at load or exit (`audit.initialisers`), before the level is sealed."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def check_at_load(
     """Raise `BuildError` for the first fault, or print all faults if the mode of `audit` is warn.
 
     `record` is the record of the build, and `audit` the audit of its links. `private` are the private names of the
-    level, and `lower` the names of levels below that it uses. Levels that need only the baseline's features are not
-    checked. Where the code cannot be decoded, a warning says so.
+    level, and `lower` the names that the level takes from lower ones. Levels that need only the baseline's features are
+    not checked. Without a decoder for the code, a warning names each kernel source that is not checked.
     """
     numbers = [number for number, (_, compiled) in enumerate(items) if compiled.runs_at_load]
     if audit.mode == "off" or not numbers:
@@ -57,7 +57,7 @@ def _findings(
     lower: Collection[str],
     stack: ExitStack,
 ) -> Sequence[Finding]:
-    """Return the faults in the `items` with these `numbers`. The `stack` closes the objects that are opened."""
+    """Return the faults in the `items` with these `numbers`. The `stack` closes the objects that are opened here."""
     from ..audit.allowances import Allowances
     from ..audit.initialisers import Initialisers, LevelObject
     from ..audit.recorded import sets_of

@@ -1,4 +1,4 @@
-"""The facts that sealing needs of a compiled object. The step's memo stores them, so that each object is read once."""
+"""What sealing needs of a compiled object. The step's memo stores it, so that each object is read once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .measure import Measure
 
 
 class CompiledSymbol(NamedTuple):
-    """A global symbol, `defined` by the object or undefined; it is `code` if it names code of the object.
+    """A global symbol, `defined` by the object or undefined; `code` is whether it names code of the object.
 
     Sealing renames each `weak_code_or_constant`, because linkers would merge it across levels. A `mergeable_variable`
-    names writable data that linkers merge across objects; it has an `initial_value`, which ends with the size.
-    `pointer_targets` are the symbols that its data points to.
+    names writable data that linkers merge across objects. Its `initial_value` is a text that ends with the size; that of
+    other symbols is empty. `pointer_targets` are the symbols that the data of this symbol points to.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Compiled:
 
 
 def registration_prefixes(level: str) -> tuple[str, str]:
-    """Return the prefixes of two symbols: one registers the kernel of a stub, the other that a stub has no kernel."""
+    """Return the prefixes of the symbols that register a kernel for a stub, and that register that a stub has none."""
     return KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
 
 

@@ -31,7 +31,7 @@ NOT_AUDITED = (
 # The outputs of the steps that isagen/audit declares.
 AUDIT_STEP = re.compile(r"\bisa_audit\d+\Z")
 COMMANDS = "compile_commands.json"
-# Only Meson's entries have this key; entries for editors lack it.
+# Meson's entries have this key; entries for editors do not.
 OUTPUT = "output"
 LANGUAGES = ("c", "cpp")
 
@@ -44,7 +44,7 @@ def is_used(dispatch_source: Path, ninja: NinjaFile) -> bool:
 def unaudited(build: Build, outputs: Path, ninja: NinjaFile) -> list[str]:
     """Return the files that are linked from sealed objects in `outputs` and that isagen/audit does not audit.
 
-    Return none where links are audited in another way, or not at all.
+    The result is empty if links are audited in another way, or not at all.
     """
     cells = [cell for _, cell in build.plan.copies()] if build.link_audit.of_targets and build.sealing.active else []
     linked = _linked(outputs / sealed_name(cells[0].copy, cells[0].level), ninja) if cells else ()
@@ -67,9 +67,9 @@ def _is_audited(file: str, ninja: NinjaFile) -> bool:
 def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iterable[str]) -> list[str]:
     """Add an entry for each kernel source of a plan to the compile commands in the build folder `root`.
 
-    An entry contains the command of the source's copy at `level`, else at its best level below or above, without the
-    `left_out` arguments. The new entries come first, because clangd takes the first entry of a source. Return the
-    kernel sources that a target compiles itself.
+    An entry contains the command of the copy at `level`, or else at the nearest level (`_copies`), without the
+    `left_out` arguments. The new entries come first, because clangd uses the first entry of a source. Return the kernel
+    sources that targets of the project compile too.
     """
     path = os.path.join(root, COMMANDS)
     try:
@@ -84,15 +84,15 @@ def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iter
     compiled = {command["file"] for command in commands if OUTPUT in command}
     entries = _entries(commands, copies, tuple(left_out))
     added = [json.dumps(entry).encode() for entry in entries if entry["file"] not in present]
-    if added:  # text is inserted, because writing all of thousands of entries takes longer
+    if added:  # inserted as text: to write thousands of entries as JSON again takes longer
         write_atomically(path, b"[\n" + b",\n".join(added) + b"," + content[content.index(b"[") + 1 :])
     return sorted(compiled.intersection(source for source, _ in copies.values()))
 
 
 def _copies(plan: Plan, level: str) -> Iterator[tuple[str, Cell]]:
-    """Yield the path of each of the project's own kernel sources, with the built cell that is nearest to `level`.
+    """Yield the path of each C and C++ kernel source that is not generated, with the built cell nearest to `level`.
 
-    It is the highest cell up to `level`, or the lowest one if there is no such cell.
+    That is the highest built cell up to `level`; if there is none, the lowest built cell.
     """
     names = [row.name for row in plan.levels]
     for kernel in plan.kernels:
@@ -107,7 +107,7 @@ def _entries(
 ) -> Iterator[dict[str, str]]:
     """Yield an entry for each kernel source, with the command of its copy.
 
-    `copies` maps copies to sources and levels.
+    `copies` maps the path of a copy to its source and its level.
     """
     for entry in commands:
         copy = entry["file"]

@@ -1,10 +1,10 @@
 """Writes the dispatch sources, and a copy of each kernel source for each level at which it is built.
 
-Most copies include their source. Compilers then find headers beside it, record it as a dependency, and name the level
-in each message. A copy contains the source's text if the source is in Fortran, because Meson scans sources for modules;
-if it is generated, because it may be deleted; or if an #include cannot name its path. A copy of a Fortran source that
-is not preprocessed starts with `# 1 "file"`, the preprocessed form of `#line`. Copies in Fortran do not include the
-guard header, because no macro shows which features are on.
+Most copies include their source. Compilers then find headers beside the source, record the source as a dependency, and
+name the level in each message. A copy contains the text of a source in Fortran, because Meson scans the text for
+modules; of a generated source, because the source may be deleted; and of a source whose path no #include can name. A
+copy of a Fortran source that is not preprocessed starts with `# 1 "file"`, the preprocessed form of `#line`. Copies in
+Fortran do not include the guard header, because no macro shows which features are on.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def emit(plan_path: Path, folder: AnyPath, generated: Sequence[str] = ()) -> None:
     """Write the dispatch sources and the copies of a plan into `folder`; unchanged files keep their times.
 
-    `generated` are the paths of the generated kernel sources, in the plan's order. Raises `KernelError` for a source
-    that cannot be read and for a target with other outputs, and `BuildError` if a file that configuring wrote is
+    `generated` are the paths of the generated kernel sources, in the plan's order. Raises `KernelError` if a source
+    cannot be read, or if `generated` does not fit the plan. Raises `BuildError` if a file that configuring wrote is
     missing.
     """
     build = read_plan(plan_path)
@@ -49,7 +49,7 @@ def emit(plan_path: Path, folder: AnyPath, generated: Sequence[str] = ()) -> Non
 def rendered_text(plan: AnyPath, output: AnyPath) -> str:
     """Return the text of the source `output`, which `isagen configure` rendered into the copied tool's folder.
 
-    Raises `BuildError` if it is missing.
+    Raises `BuildError` if the text is missing.
     """
     name = f"{os.path.splitext(os.path.basename(output))[0]}.c"
     path = os.path.join(os.path.dirname(plan), TOOL_FOLDER, TEXTS_FOLDER, name)
@@ -137,7 +137,7 @@ def _head(kernel: KernelRow, level: str) -> str:
 
 
 def _registrations(kernel: KernelRow) -> str:
-    """Return the end of a copy in C or C++ whose functions isa.toml registers."""
+    """Return the end of a copy in C or C++: the registrations that isa.toml lists for its source."""
     if not kernel.registers or not takes_macros(kernel.source):
         return ""
     include = f'#include "{_quoted(kernel.header)}"\n' if kernel.header else ""

@@ -1,4 +1,4 @@
-"""Explains a failed link by the project's mistakes; the linker itself only names symbols."""
+"""Finds the project's mistakes that made a link fail. The linker's own errors only name symbols."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..model.errors import BuildError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL
 from .tables import names_in
 
-# A symbol of GCC's LTO objects, which contain no machine code. Those of Clang are of another format.
+# A symbol of GCC's LTO objects, which contain no machine code. Clang's LTO objects are no binaries.
 FOR_LTO = "__gnu_lto_slim"
 
 
@@ -38,7 +38,7 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
     bound: set[str] = set()
     paths = dict.fromkeys(path.resolve() for path in objects.others)
     linked = {path: load_object(path).symbols for path in paths if is_binary(path)}
-    # LTO objects do not list the symbols that they define.
+    # Whether all definitions are known: LTO objects do not list the symbols that they define.
     complete = len(linked) == len(paths) and not any(symbol.name == FOR_LTO for symbol in chain(*linked.values()))
     for path in objects.libraries:
         for name in names_in(os.fspath(path)):
@@ -68,7 +68,7 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
                 where=stub,
                 remedy=f"keep one ISA_DEFINE_DISPATCH({stub}), in one ordinary source",
             )
-    for stub in sorted(defined.keys() - registered) if bound else ():  # without `bound`, no table was read
+    for stub in sorted(defined.keys() - registered) if bound else ():  # without `bound`, no object is a table of stubs
         remedy = f"write ISA_REGISTER_DISPATCH({stub}, &function) in a source of isa_kernels, or remove the definition"
         suggestion = did_you_mean(stub, sorted(registered - defined.keys()))
         yield BuildError(

@@ -1,12 +1,12 @@
 """Folding: if a kernel source has the same code at two levels, only the lower level's copy is linked.
 
 The stubs of both levels call that copy. A program can observe this only if it switches levels and compares addresses of
-functions or constants. A copy folds if it has the same bytes, relocations, unwind tables and stubs as the lower copy.
-It must contain only code, constants and variables that all levels share: nothing that runs at load or exit, and no
-section that code finds by name.
+functions or constants. A copy folds if it has the same bytes, relocations, unwind tables and stubs as the lower copy,
+and contains only code, constants and variables that all levels share: nothing that runs at load or exit, and no section
+that code finds by name.
 
-If several sources of a level define one inline function, the linker keeps one copy, which has one address in that
-level. The sources of a level that share a private name therefore all fold to the same level, or none of them folds.
+An inline function that several sources of a level define has one address in that level, because the linker keeps one
+definition. So the sources of a level that share a private name all fold to the same level, or none of them folds.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..model.registrations import Registrations
 from .compiled import Compiled, registration_prefixes
 
 Objects = Mapping[str, Sequence[Compiled]]  # of one level, by kernel source
-# Copies that fold have equal keys: the stubs that they register, the stubs that they register without a kernel, the
-# names of lower levels that they use, each with its level, and the digests of their objects.
+# Copies of a source fold if their keys are equal: the stubs with a kernel, the stubs without one, the names taken from
+# lower levels, each with its level, and the digests of the objects.
 Key = tuple[object, ...]
 
 
@@ -35,8 +35,8 @@ class Folding:
     ) -> dict[str, str]:
         """Return the kernel sources of a level that fold, each with the lowest level that has the same code.
 
-        `private` are the names that sealing renames at the level. `lower` maps the names of lower levels that its
-        objects use to these levels. Callers pass levels in order, the lowest first.
+        `private` are the names that sealing renames at the level. `lower` maps each name that the level takes from a
+        lower level to that level. Callers call this method for each level, the lowest first.
         """
         level, names = registered.level, frozenset(private)
         self._keys[level] = dict(_keys_of(registered, objects, names, lower))
@@ -54,7 +54,7 @@ class Folding:
 
 
 def _sharing_groups(objects: Objects, private: frozenset[str]) -> set[frozenset[str]]:
-    """Map each private name that several kernel sources define to these sources."""
+    """Return the groups of kernel sources whose objects have a private name in common."""
     sources: dict[str, set[str]] = {}
     for source, copies in objects.items():
         for compiled in copies:
@@ -80,8 +80,8 @@ def _keys_of(
 def _can_fold(compiled: Compiled, private: frozenset[str], prefixes: tuple[str, ...]) -> bool:
     """Return whether the object contains only what may fold.
 
-    It must not define a name for other objects. Its mergeable variables must not point to private symbols, because the
-    linker may keep another level's definition of the variable, which points to that level's symbols.
+    Each name that it defines must be private or mergeable. A mergeable variable must not point to private symbols: the
+    linker may keep another level's definition of the variable, which points to symbols of that level.
     """
     shared = set()
     for symbol in compiled.symbols:

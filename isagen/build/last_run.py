@@ -1,4 +1,4 @@
-"""The memo of a step's last run, which shows whether the step has anything to do.
+"""The record of a step's last run, which shows whether the step has anything to do.
 
 Ninja runs a step again while an output is older than an input: after each configuring, and after an edit of one source
 of many. A step that writes nothing therefore updates the times of its outputs.
@@ -23,7 +23,7 @@ State = tuple[int, int, int, int]
 def state_of(path: AnyPath) -> State:
     """Return the state of a file. Raises OSError if it is missing.
 
-    The ctime is part of it, because archives and caches restore a file's mtime.
+    The state contains the ctime, because archives and caches restore a file's mtime.
     """
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
@@ -43,7 +43,7 @@ class LastRun:
         self.memo: Any = None
         self.states: dict[str, State] = {}
         self.changed: set[str] | None = None
-        with suppress(Exception):  # a damaged memo, or one of another version, may raise any exception
+        with suppress(Exception):  # a damaged record, or one of another version, may raise any exception
             run = pickle.loads(zlib.decompress(read_bytes(path)))  # zlib verifies a checksum
             self.states = {path: state_of(path) for path in run["states"]}
             self.memo, self._outputs = run["memo"], set(run["outputs"])
@@ -75,5 +75,5 @@ class LastRun:
 
 
 def plan_states(plan: Path) -> dict[str, State]:
-    """Return the states of a plan's file and of the answer beside it, which changes when isagen changes."""
+    """Return the states of a plan's file and of the keyval file beside it, which changes when isagen changes."""
     return {str(path): state_of(path) for path in (plan, plan.with_suffix(".conf")) if path.is_file()}

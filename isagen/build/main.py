@@ -56,8 +56,8 @@ def _configured(words: Sequence[str]) -> int:
     """``configured PLAN SOURCE [LEVEL WORD...]``: warn about the project's targets, and add entries for editors.
 
     Meson calls this step after configuring. It warns if no target compiles the dispatch SOURCE, if a target compiles a
-    kernel source, and if isagen/audit does not audit one that links kernels. The entry of a kernel source is its
-    command at LEVEL without the arguments WORD.
+    kernel source, and if isagen/audit leaves out a target that links kernels. The entry of a kernel source is the
+    command of its copy at LEVEL, without each WORD.
     """
     from ..model.ninja import NinjaFile
     from ..model.plan_file import read_plan

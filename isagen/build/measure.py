@@ -27,13 +27,13 @@ class Measure:
         self._needs: Mapping[int, frozenset[str]] = {}
 
     def code(self, file: ObjectFile, marks: Sequence[str]) -> Code:
-        """Return the measures of an object's code, without counts if it cannot be decoded.
+        """Return the measures of an object's code, without counts of instructions if there is no decoder.
 
         The `marks` are prefixes of names that differ between levels.
         """
         parts = file.code()
         instructions, widest, by_feature = None, 0, dict[str, int]()
-        with suppress(ImportError, AuditError):  # the decoder is not installed
+        with suppress(ImportError, AuditError):  # there is no decoder, or its library is not installed
             instructions, widest, by_feature = self._counts(decoder_of(architecture_of(file.path), ""), parts)
         return Code(file.loaded_bytes, sum(map(len, parts)), instructions, widest, by_feature, file.digest(marks))
 
@@ -65,10 +65,10 @@ def lost_code(
 ) -> Iterator[str]:
     """Yield a warning for each kernel source with the same code at two levels, and other code at a level between them.
 
-    Such a source chooses its code by macros, and the level does not define the macro of the level between. `levels` are
-    ordered, the lowest first, and `below` maps each to the levels that it requires. A warning names only the first such
-    level. `paths` maps sources to files: a source without #if gets no warning, because only the compiler can have made
-    the difference.
+    Such a source chooses its code by macros, and the highest of the three levels does not define the macro of the level
+    between. `levels` are ordered, the lowest first, and `below` maps each to the levels that it requires. A source has
+    one warning, for the first such level. `paths` maps sources to files: a source without #if has no warning, because
+    only the compiler can have made the difference.
     """
     digests: dict[str, dict[str, str]] = {}
     for registrations in levels:

@@ -1,4 +1,7 @@
-"""Extension modules that are dispatched as a whole: the check of their objects, and C text for their front."""
+"""Extension modules that are dispatched as a whole: the check of their objects, and C text for their front.
+
+The front is the module that Python imports: it opens the private module of the level that it selects.
+"""
 
 from __future__ import annotations
 

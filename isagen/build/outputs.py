@@ -13,12 +13,12 @@ from .sealing_work import Work
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make the sealed object at `path`: everything that its content depends on.
+    """How to make the sealed object at `path`: everything on which its content depends.
 
     The compiled object is at `compiled`, and has the `content_digest`. `private_names` are the private names in it,
     each with its level, and `bounded_sections` the sections whose __start_ and __stop_ symbols the objects of the
-    `level` use. The object is emptied if it `folds`. If the kernels form a `module`, it is copied, and the `notes`
-    (owner, text) are added.
+    `level` use. If the copy `folds`, the sealed object is empty. If the kernels form a `module`, the sealed object is
+    the compiled one with the `notes` (owner, text) added.
     """
 
     path: str
@@ -35,7 +35,7 @@ class Recipe:
 class Outputs:
     """The outputs of a run.
 
-    `last` maps each sealed object of the last run to the digest of its recipe, and `digests` each of this run.
+    `last` maps each sealed object to the digest of its recipe in the last run, and `digests` to that in this run.
     `changed` are the files that changed since the last run.
     """
 

@@ -20,9 +20,7 @@ from .compiled import Compiled, registration_prefixes
 
 
 class ObjectRegistrations(NamedTuple):
-    """One object: its kernel source, the stubs that it registers, and the initial values of variables that all levels
-    share.
-    """
+    """The kernel `source` of an object, the stubs that it registers, and the initial values of `shared` variables."""
 
     source: str
     registered: Registered
@@ -54,7 +52,7 @@ def registrations_of(level: str, objects: Iterable[ObjectRegistrations]) -> Regi
                 raise BuildError(
                     f"is registered twice at {level}: by {owners[stub]} and by {source}",
                     where=stub,
-                    remedy="a stub takes one kernel per level: remove one ISA_REGISTER_DISPATCH, or rename a stub",
+                    remedy="a stub has one kernel per level: remove one ISA_REGISTER_DISPATCH, or rename a stub",
                 )
             owners[stub] = source
         copy = kernels.get(source, Registered())  # a source may have a copy and a shim

@@ -1,9 +1,9 @@
-"""Sealing: gives the code of each level private names, and records what its objects register and contain.
+"""Sealing: gives the code of each level private names, and records what the objects register and contain.
 
-One process seals all levels. After an edit it reads the objects that changed, and writes the sealed objects whose
-content changes. The binary format renames the symbols (`binary.elf.sealing`). If the kernels form an extension module,
-each level becomes a library of its own, and nothing needs new names: objects are copied, and the first of a level gets
-the notes with the level's record and measures.
+One process seals all levels. After an edit, it reads only the objects that changed, and writes only the sealed objects
+whose content changes. The binary format renames the symbols (`binary.elf.sealing`). If the kernels form an extension
+module, each level becomes a separate library, so no symbol is renamed: objects are copied, and the first object of a
+level gets notes with the level's record and measures.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .stubs import stubs_source
 
 @dataclass(frozen=True)
 class Memo:
-    """What the next run reads: the compiled objects by path, and the digests of recipes by the sealed object's path."""
+    """What the next run reads: the compiled objects by path, and the digests of recipes by sealed object."""
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
@@ -51,8 +51,8 @@ class Memo:
 def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
     """Seal the compiled objects of all levels of a plan into `folder`.
 
-    It also writes the registrations and the source of the stub table, and only these if levels are not sealed. The
-    sealed object of a copy that folds is empty. `last_run` is the step's last run; this one replaces it.
+    The registrations and the source of the stub table are written too; if levels are not sealed, only these. The sealed
+    object of a copy that folds is empty. This run replaces `last_run` as the step's last run.
     """
     inputs = plan_states(Path(plan_path))
     work = work_of(Path(plan_path), os.fspath(folder), inputs)
@@ -107,10 +107,10 @@ class _Run:
         return self._compiled[path]
 
     def _lower_names(self, level: LevelWork, objects: Sequence[Compiled]) -> dict[str, str]:
-        """Return the names that a level uses and does not define, but a level below defines.
+        """Return the names that a level uses without a definition, and that a lower level defines.
 
-        Each comes with the level whose sealed object defines it: the best of these levels, or the level that the
-        object folds to.
+        Each comes with the level whose sealed object defines it: the highest such level, or the level to which the
+        object of that level folds.
         """
         symbols = [symbol for compiled in objects for symbol in compiled.symbols]
         used = {symbol.name for symbol in symbols}.difference(symbol.name for symbol in symbols if symbol.defined)
@@ -123,8 +123,8 @@ class _Run:
     ) -> tuple[Registrations, frozenset[str]]:
         """Check the objects of one level; return its registrations, and the names that are private to the level."""
         plan, sealing, record = self._build.plan, self._build.sealing, self._build.record
-        read = [compiled for _, compiled in objects]
-        addresses = LevelAddresses(level.name, read, lower)
+        compiled_objects = [compiled for _, compiled in objects]
+        addresses = LevelAddresses(level.name, compiled_objects, lower)
         registrations = registrations_of(
             level.name,
             [
@@ -133,7 +133,7 @@ class _Run:
             ],
         )
         if plan.module:
-            check_objects(plan.module, registrations, read)
+            check_objects(plan.module, registrations, compiled_objects)
             return registrations, frozenset()
         sources = [(paths.source, compiled) for paths, compiled in objects]
         is_baseline = record.needs_only_baseline(level.name)
@@ -144,7 +144,7 @@ class _Run:
         if not sealing.active:
             return registrations, frozenset()
         private = addresses.private_names()
-        symbols = [symbol for compiled in read for symbol in compiled.symbols]
+        symbols = [symbol for compiled in compiled_objects for symbol in compiled.symbols]
         weak = frozenset(symbol.name for symbol in symbols if symbol.weak_code_or_constant)
         strong = {symbol.name for symbol in symbols if symbol.defined and symbol.binding == Binding.GLOBAL} & private
         registrations = replace(

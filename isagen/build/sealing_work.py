@@ -17,7 +17,7 @@ from ..model.plan_file import outputs_folder, read_plan
 
 
 class ObjectPaths(NamedTuple):
-    """The paths of a compiled object, of its kernel source and of its sealed object, and whether it is a shim's."""
+    """The paths of a compiled object, its kernel source and its sealed object, and whether the object is a shim's."""
 
     compiled: str
     source: str
@@ -45,7 +45,7 @@ class Work:
 
 
 def work_of(plan_path: Path, folder: str, plan_files: Iterable[str]) -> Work:
-    """Return the work of the plan that consists of `plan_files`. Sealed objects are in `folder`."""
+    """Return the work of the plan at `plan_path`, with a key from `plan_files`. Sealed objects are in `folder`."""
     build = read_plan(plan_path)
     plan = build.plan
     known, compiled_folder = CompiledObjects(plan), os.fspath(outputs_folder(plan_path.parent))

@@ -126,7 +126,7 @@ def _check_shared(levels: Sequence[Registrations]) -> None:
                     f"all levels share this variable, but its initial value is {first_value} at {first_level} and "
                     f"{value} at {registrations.level}: both would read the value of {first_level}",
                     where=demangle(symbol),
-                    remedy="make it static in the kernel source, or put it, or the function that holds it, into an "
+                    remedy="make it static in the kernel source, or put it, or the function that contains it, into an "
                     "anonymous namespace, so that each level has its own; make a constant constexpr; or give it a name "
                     "for each level",
                 )

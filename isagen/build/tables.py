@@ -1,6 +1,6 @@
 """Checks the tables of stubs in a link: a stub may be in one table only.
 
-If the tables of two static libraries have the same stub, both libraries call the first one's kernels, because linkers
+If the tables of two static libraries have the same stub, both libraries call the kernels of the first, because linkers
 do not extract the second table.
 """
 
@@ -17,13 +17,13 @@ from ..model.names import TABLE_SYMBOL, UNREGISTERED_SYMBOL
 def check_stubs(inputs: Iterable[str]) -> None:
     """Raise `BuildError` if two tables in the objects and static libraries of a link have the same stub."""
     first: dict[bytes, tuple[str, frozenset[bytes]]] = {}
-    for path in filter(os.path.isfile, inputs):  # a word may be the value of an option
+    for path in filter(os.path.isfile, inputs):  # an input may be the value of an option instead
         names = names_in(path)
         tables = frozenset(name for name in names if name.startswith(TABLE_SYMBOL.encode()))
         for name in names:
             first_path, first_tables = first.setdefault(name, (path, tables))
             is_stub = name.startswith(UNREGISTERED_SYMBOL.encode())
-            # One table may be in two libraries.
+            # Two libraries may contain the same table.
             if is_stub and first_path != path and first_tables.isdisjoint(tables):
                 raise BuildError(
                     f"is a stub of {first_path} and of {path}, and the linker uses one of them for both",
