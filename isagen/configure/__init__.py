@@ -1,1 +1,1 @@
-"""Configuring, which the Meson fragment calls for: it probes, plans, and writes the files that the build needs."""
+"""Configuring: the Meson fragment runs it to probe compilers, to plan, and to write the files that the build needs."""

@@ -21,9 +21,10 @@ def answer(
 
     `folder` is the fragment's output folder, from the build folder's root, and `root` the project's root, from the
     fragment's folder. `precompiled` are the languages with a precompiled header.
-    `copied` are the kernel sources whose text copies contain. `emitted` are the outputs of the step emit: the dispatch
-    sources and the copies. `sealed` are the outputs of the step seal: the source of stubs, the registrations of each
-    level, and the sealed objects.
+
+    Of the keys, `copied` are the kernel sources whose text copies contain. `emitted` are the outputs of the step emit:
+    the dispatch sources and the copies. `sealed` are the outputs of the step seal: the source of stubs, the
+    registrations of each level, and the sealed objects.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
@@ -44,7 +45,7 @@ def answer(
         "warnings": [*warnings, *baseline_warnings(build), *additions_warnings(build)],
         "summary": [f"{key}\t{text}".replace("\n", " ") for key, text in summary_lines(build)],
     }
-    for level in built if plan.module else ():  # indexes into the sealed outputs
+    for level in built if plan.module else ():  # the indexes of the level's objects in `sealed`
         own = [str(place) for place, cell in enumerate(cells, 1 + len(built)) if cell.level == level]
         values[f"{level}_sealed"] = own if build.sealing.active else []
     return values
@@ -66,7 +67,7 @@ def _units(build: Build, folder: str, precompiled: Sequence[str]) -> Values:
         values[f"{unit.name}_pch"] = [language for language in precompiled if unit.args.get(language)]
         for language in LANGUAGES:
             args = unit.args.get(language, ())
-            # GCC searches -iquote folders for a precompiled header, and must find the unit's before those of kernels.
+            # GCC looks for a precompiled header in the -iquote folders: the unit's comes before those of kernels.
             own_folder = [f"-iquote{folder}/{unit_folder(unit.name)}"] if precompiled and args else []
             values[f"{unit.name}_{language}_args"] = [*own_folder, *args]
     return values

@@ -13,7 +13,7 @@ from ..rendering import render
 
 COMPAT_FOLDER = "isa_compat"
 HEADER = "isa_torch.h"
-# A header may itself include isagen's header.
+# The line by which a project's header includes isagen's header.
 FORWARDS = re.compile(rf'^\s*#\s*include\s*["<][^">]*{re.escape(HEADER)}[">]', re.MULTILINE)
 
 
@@ -44,8 +44,8 @@ def _aten_name(defines: Sequence[str]) -> str:
 def check_shadows(config: Config, kernels: Sequence[str], root: Path) -> None:
     """Raise `ConfigError` if a header in the folder of a kernel, or above it, has the name of a header of `compat`.
 
-    Compilers search the folder of the source and that of the target before the folder of isagen's headers. The
-    project's own macros would then define the stubs, and isagen's would not.
+    Compilers would find that header before isagen's, and the stubs would be defined by the project's macros. A header
+    that includes isagen's is allowed.
     """
     for name in config.compat:
         for header in COMPAT[name][1]:

@@ -35,7 +35,7 @@ from .own_flags import check_own_flags, without_refused_args
 from .request import Request
 from .tool import own_python, write_tool
 
-# GCC otherwise writes symbols of binding STB_GNU_UNIQUE, which all libraries of a process share, even if hidden.
+# Without this option, GCC writes symbols of binding STB_GNU_UNIQUE, which all libraries of a process share.
 NO_UNIQUE = "-fno-gnu-unique"
 # With options for debugging, copies do not fold: debuggers show the level of each function.
 UNFOLDED_OPTIMIZATIONS = frozenset({"-O0", "-Og"})
@@ -60,7 +60,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     build = _build(request, config, table, limit, cache)
     macros = {} if limit.foreign else {one.language: one.baseline_macros for one in request.compilers}
     bugs = list(known_bugs(table.features.known_broken, build.compilers, macros, build.plan)) if macros else []
-    build = replace(build, known_bugs={f"{name}: {error.text}": levels for error, name, levels in bugs})
+    build = replace(build, known_bugs={f"{name}: {bug.text}": levels for bug, name, levels in bugs})
     warnings += [*_module_warnings(request), *bug_warnings(bugs, build.plan, _texts(request) if bugs else {})]
     answered = answer(
         build,
@@ -100,10 +100,10 @@ def _summary_title(request: Request) -> str:
 
 
 def _editor(request: Request, table: Table, plan: Plan) -> list[str]:
-    """Return the level of the Meson option isa_editor, then the flags to leave out of compile_commands.json, because
-    clangd refuses flags that only GCC knows. The list is empty if there is no level.
+    """Return the level of the Meson option isa_editor, then the flags to leave out of compile_commands.json.
 
-    Raises `ConfigError` for an unknown level.
+    clangd refuses flags that only GCC knows. The list is empty if the option names no level. Raises `ConfigError` for
+    an unknown level.
     """
     word = request.editor.strip()
     if word.casefold() in ("", "none"):
@@ -142,7 +142,7 @@ def _check(request: Request, config: Config) -> None:
 
 
 def _module_warnings(request: Request) -> list[str]:
-    """Return a warning for each kernel source that seems to define a Python module, unless the kernels are one."""
+    """Return a warning for each kernel source that seems to define a Python module, unless the kernels form one."""
     sources = {} if request.module else _texts(request)
     return [
         f"isagen: isa_kernels: {source} seems to define a Python module, but kernels are compiled once per level\n"
@@ -169,7 +169,7 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
-        # The stubs of a folded copy call the lower level's. A whole module has no stubs.
+        # Stubs call the lower level's copy in place of one that folds, but a whole module has no stubs.
         fold=config.fold and not request.module and optimization not in UNFOLDED_OPTIMIZATIONS,
     )
     plan = make_plan(
@@ -256,13 +256,13 @@ def _copy_options(request: Request, limit: Limit) -> CopyOptions:
     flags: dict[str, tuple[str, ...]] = {}
     msvc = False
     for compiler in request.compilers:
-        own = () if limit.opaque else required_args(compiler)
+        required = () if limit.opaque else required_args(compiler)
         if compiler.dialect == "msvc":
             msvc = True
             flags[compiler.language] = ("/GL-",)
         else:
             added = vectoriser(compiler.id, request.optimization, compiler.args)
-            flags[compiler.language] = compiler.spelled(("-fno-lto", *own, *added))
+            flags[compiler.language] = compiler.spelled(("-fno-lto", *required, *added))
             if compiler.language == "fortran":
                 flags["fortran"] += ("-Wno-missing-include-dirs",)  # folders of generated kernels may not exist
                 continue

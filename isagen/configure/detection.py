@@ -19,8 +19,8 @@ def detection_values(
 ) -> Mapping[str, Any]:
     """Return the values of the templates; numbers are written as in C.
 
-    `baseline` are the features that all code of the build may use. Those that the system does not report, the
-    `unreported`, are not checked. The generated code reads each source of features into a word.
+    `baseline` are the features that all code of the build may use. Of these, the generated code does not check the
+    `unreported`, which the system does not report. The code reads each source of features into a word.
     """
     unchecked = {*baseline}.intersection(unreported)
     baseline = [name for name in baseline if name not in unchecked]

@@ -1,4 +1,4 @@
-"""The dispatch header and source of a plan, and a module's front, rendered from templates."""
+"""The dispatch header and source of a plan, and the front of a whole module, rendered from templates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..processors.table import Table
 from ..rendering import render
 from .detection import detection_values
 
-# The processor's folder with the detection in C for any compiler, which reads no registers.
+# The folder in `processors` whose detection reads no registers, so that any compiler compiles it.
 NO_REGISTERS = "generic"
 
 
@@ -74,7 +74,8 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
             python_parts=render("isa_object.py").split("\n\n\n"),
         ),
     }
-    # Sources include this name. A dispatch source includes its set's own header: a target may link two sets.
+    # The header that the project's sources include. A dispatch source includes the header of its set instead, because a
+    # target may link two sets.
     headers.setdefault("isa_dispatch.h", f'#include "{values["header"]}"\n')
     for level in plan.levels:
         if level.verdict == BUILT:
@@ -90,7 +91,7 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
 def _values(build: Build, table: Table) -> Mapping[str, Any]:
     """Return the values of the templates of the dispatch header, the dispatch source and the source of stubs.
 
-    The suffix makes the functions' symbols unique, because several projects may be linked into one program.
+    `suffix` makes the symbols of functions unique, because several projects may be linked into one program.
     """
     plan, limit = build.plan, build.limit
     processor = table.features.processor
@@ -119,7 +120,7 @@ def _values(build: Build, table: Table) -> Mapping[str, Any]:
 
 
 def front_texts(plan: Plan) -> dict[str, str]:
-    """Return the source that loads the best level of an extension module, by the name under which steps find it."""
+    """Return the source of a whole module's front, which loads the module of the best level, by file name."""
     if not plan.module:
         return {}
     name = front_name(plan.kernel_set, "c")

@@ -17,7 +17,7 @@ from .request import Arguments, read_arguments, request_of
 def answer_fragment(words: Iterable[str]) -> int:
     """Configure with the fragment's arguments `words`, and write the answer to the standard output.
 
-    The answer may be an error: Meson hides the output of a failing command, and shows the text that the fragment passes
+    An error is an answer too: Meson hides the output of a failing command, but shows the text that the fragment passes
     to error().
     """
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]

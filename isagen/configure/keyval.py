@@ -1,4 +1,4 @@
-"""Writing the answer as the fragment reads it with Meson's keyval module: one KEY=VALUE a line; values are lists."""
+"""Writing the answer for Meson's keyval module, by which the fragment reads it: lines KEY=VALUE; values are lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 # Separates the items of a list, in the answer and in the fragment's arguments.
 SEPARATOR = "\x01"
-# keyval drops the text after a '#', and reads line by line. The fragment decodes these codes.
+# The codes of characters that keyval does not accept in values: it drops the text after a '#', and reads line by line.
+# The fragment decodes them.
 CODES = {"#": "\x02", "\n": "\x03"}
 # The code of a space: keyval trims values.
 SPACE = "\x04"

@@ -1,4 +1,4 @@
-"""Chooses the table of levels of a build, and the limit of a build that has only its lowest level or is not sealed.
+"""Chooses the table of a build, its limit if only the lowest level is built, and how its levels are sealed.
 
 isagen can seal and audit only objects whose format it reads, and its tables have the options and macros of certain
 compilers only. With other objects or compilers, it builds the project for the baseline alone.
@@ -23,10 +23,10 @@ UNLISTED = "it does not list its macros (-dM -E)"
 
 
 def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[Table, str]:
-    """Return the table `name`, and the reason if it has only its lowest level ("" if it has more).
+    """Return the table `name`, and the reason why it has only its lowest level; "" if it has more.
 
-    If `name` is for another architecture, the table is this architecture's with its lowest level. A path `name` is
-    relative to `folder`. `where` names the setting in messages.
+    If the table `name` is for another architecture, the lowest level of this architecture's table is returned. A path
+    `name` is relative to `folder`. `where` names the setting in messages.
     """
     default = load_table(default_table(cpu_family), folder, where)
     shown = "32-bit x86" if cpu_family == "x86" else cpu_family
@@ -48,7 +48,7 @@ def limit_of(
 ) -> Limit:
     """Return the limit of a build with `compilers` for Meson's `system`.
 
-    `system` is None if only compilers are known. `no_table` is the reason why the table has its lowest level alone.
+    `system` is None if only compilers are known. `no_table` is the reason why the table has only its lowest level.
     Raises `ConfigError` if a compiler compiles for several processors at once.
     """
     compilers = [compiler for compiler in compilers if compiler.language != "fortran"]
@@ -67,10 +67,10 @@ def limit_of(
     if silent and known:
         shown = "which show its baseline and what flags of levels turn on"
         return Limit(f"{silent.name} does not list its macros, {shown}", opaque=True)
-    other = next((one for one in compilers if not _is_read(one, system if known else None)), None)
-    if other:
-        whose = f"of {other.name}" if known else f"for {system}"
-        no_baseline = "" if other.baseline_macros else f"; the baseline of {other.name} is unknown, as {UNLISTED}"
+    unread = next((one for one in compilers if not _is_read(one, system if known else None)), None)
+    if unread:
+        whose = f"of {unread.name}" if known else f"for {system}"
+        no_baseline = "" if unread.baseline_macros else f"; the baseline of {unread.name} is unknown, as {UNLISTED}"
         return Limit(f"objects {whose} are not {format_names()}, which isagen reads{no_baseline}", opaque=True)
     if not known:
         return Limit(f"isagen does not know the system {system}", opaque=True)
@@ -123,5 +123,5 @@ def sealing_of(suffix: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
         return Sealing(reason="switched off by the Meson option isa_seal")
     if limit.opaque:
         return Sealing(reason="isagen does not read objects of this build, and they are of one level")
-    # Demanglers accept a suffix of digits.
+    # Private names end in the number, because demanglers accept a suffix of digits.
     return Sealing(project_number=str(zlib.crc32(suffix.encode())), fold=fold)

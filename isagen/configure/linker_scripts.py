@@ -1,10 +1,10 @@
 """Finding the linkers that a compiler may call, and writing a script in the place of each.
 
-The audit runs after each link, but Meson has no step there. GCC and Clang look for their linker first in the folder
-that `-B` names; mold's manual recommends `-B` too. Other arguments may override it, such as the one that Meson adds for
-CXX_LD. The fragment therefore links a test program with the argument `PROOF`. No linker accepts that, so the link
-succeeds only if the compiler calls a script. Where none is called, isagen/audit/meson.build can audit targets by a step
-of ninja.
+The audit runs after each link, but Meson has no step after a link. GCC and Clang look for their linker first in the
+folder that `-B` names; mold's manual recommends `-B` too. Other arguments may override `-B`, such as the one that Meson
+adds for CXX_LD. The fragment therefore links a test program with the argument `PROOF`. No linker accepts `PROOF`, so
+the link succeeds only if the compiler calls a script. If it calls none, isagen/audit/meson.build can audit targets by a
+step of ninja.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ..processors.processor import Processor
 from ..processors.registry import decoded
 from .tool import own_python
 
-# The names that are looked for: those of the default and of -fuse-ld=. LINKER_NAME matches others on PATH, such as
-# ld.lld-16, which Clang calls for -fuse-ld=lld-16; ld.so is no linker.
+# The names of linkers that compilers call by default and for -fuse-ld=. LINKER_NAME matches further ones on PATH, such
+# as ld.lld-16, which Clang calls for -fuse-ld=lld-16; ld.so is no linker.
 KNOWN_LINKERS = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 PROOF = "--isagen-proof"
 SCRIPT = f"""#!/bin/sh
@@ -47,12 +47,12 @@ def find_audit(
     """Return how links are audited, or the reason why not.
 
     `mode` is the option isa_audit. `reached` is false if the test link failed. No audit is no error: users can still
-    call `isagen audit`, and the matrix contains the reason. `audits_targets` is true if the fragment has a step for
+    call `isagen audit`, and the matrix contains the reason. `audits_targets` is whether the fragment has isagen/audit, for
     links where no script takes the linker's place.
     """
     compiler = [one for one in compilers if one.language != "fortran" or len(compilers) == 1][-1]  # the one that links
-    written = format_under(compiler.baseline_macros)
-    if limit.opaque or written is None:
+    binary_format = format_under(compiler.baseline_macros)
+    if limit.opaque or binary_format is None:
         return LinkAudit(mode, UNREAD_LINKS)
     if mode == "off":
         return LinkAudit(mode, "switched off by the Meson option isa_audit")
@@ -63,8 +63,8 @@ def find_audit(
         return LinkAudit(mode, f"{decodable.distribution} is not installed")
     linkers: dict[str, str] = {}
     reason = ""
-    if not written.links_by_script:
-        reason = f"isagen does not take the linker's place where objects are {written.shown}"
+    if not binary_format.links_by_script:
+        reason = f"isagen does not take the linker's place where objects are {binary_format.shown}"
     elif not reached:
         reason = (
             f"{compiler.name}, as this build calls it, does not take its linker from where -B says: perhaps because of "
@@ -102,7 +102,7 @@ def _linkers_of(compiler: Compiler) -> dict[str, str]:
 
 
 def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
-    """Write a script in the place of each linker, which runs the step link."""
+    """Write a script for each linker, which runs the step link in the linker's place."""
     folder = output / linkers_folder(plan_file, audit.mode)
     tool, plan = output / TOOL_FOLDER / TOOL_MAIN, output / plan_file
     for name, linker in audit.linkers.items():

@@ -1,4 +1,4 @@
-"""The word `native` of the Meson option isa_levels: what CPU and OS of the build lack for each level."""
+"""The word `native` of the Meson option isa_levels: the features that the build machine lacks, by level."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .request import Request
 def native_levels(
     request: Request, table: Table, verdicts: Mapping[tuple[str, str], Verdict], limit: Limit
 ) -> Mapping[str, tuple[str, ...]] | None:
-    """Return the features that CPU and OS here lack, by level, or None if isa_levels does not ask for them.
+    """Return the features that CPU and OS of this machine lack, by level; None if isa_levels does not contain `native`.
 
     Raises `ConfigError` if the program is for another system or processor than this one.
     """
     if NATIVE not in map(str.casefold, level_words([request.levels])):
         return None
-    if limit.reason:  # the lowest level is all that there is
+    if limit.reason:  # only the lowest level is built
         return {}
     target, here = (request.system, request.cpu_family), (platform.system().lower(), this_cpu_family())
     if target != here:

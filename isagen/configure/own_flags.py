@@ -1,7 +1,7 @@
 """The check of compiler arguments in isa.toml, whose errors name the key.
 
 The guard headers repeat the check of features when copies are compiled. If only the lowest level is built, arguments
-that the compiler refuses are left out: they are meant for the levels of another architecture.
+that the compiler refuses are left out, because they are meant for the levels of another architecture.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ UNKNOWN = re.compile(
 def without_refused_args(
     config: Config, kernels: Iterable[str], compilers: Iterable[Compiler], limit: Limit
 ) -> tuple[Config, list[str]]:
-    """Return the configuration without arguments that a compiler of `kernels` refuses, and warnings about these.
+    """Return the configuration without arguments that a compiler of `kernels` refuses, and warnings that name these.
 
-    Only a limited build leaves arguments out.
+    Arguments are left out only if the build has a `limit`.
     """
     by_language = {compiler.language: compiler for compiler in compilers}
     entries, warnings = dict(config.kernels), []

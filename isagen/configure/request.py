@@ -1,4 +1,4 @@
-"""The arguments that the Meson fragment gives `isagen configure`, each --NAME=VALUE, and the request in them."""
+"""The arguments that the Meson fragment gives `isagen configure`, each --NAME=VALUE, and the request that they form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..model.languages import LANGUAGE_OF_SUFFIX
 from ..probe.compiler import CLANG_CL, Compiler
 from .keyval import SEPARATOR
 
-# The version of the arguments and of the answer to them; raise it when either changes.
+# The version of the arguments and of the answer; raise it when either changes.
 FRAGMENT_FORMAT = 12
 
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile")
@@ -244,7 +244,7 @@ def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root
 
 
 def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tuple[Compiler, ...]:
-    """Return the compilers of the `kernels`, in a build's order. Other sets may need more compilers."""
+    """Return the compilers that the `kernels` need, in the order of LANGUAGES; `given` may contain others."""
     needed = {LANGUAGE_OF_SUFFIX.get(os.path.splitext(path)[1]) for path in kernels}  # planning refuses other suffixes
     if "fortran" in needed:
         needed.add("c")

@@ -58,20 +58,21 @@ def _sources(processor: Processor) -> Iterator[tuple[str, str]]:
 
 
 def _copy(path: str, content: bytes, target: Path) -> None:
-    """Copy a file with its bytecode, and with its mtime, which Python compares with the time in the bytecode."""
+    """Copy a file with its bytecode, and with its mtime: Python compares the mtime with that in the bytecode."""
     state = os.stat(path)
     if not write_if_changed(target, content) and os.stat(target).st_mtime_ns == state.st_mtime_ns:
         return
     os.utime(target, ns=(state.st_atime_ns, state.st_mtime_ns))
     if path.endswith(".py"):
-        with suppress(FileNotFoundError):  # Python compiles the copy
+        with suppress(FileNotFoundError):  # without bytecode, Python compiles the copy
             write_atomically(cache_from_source(target), read_bytes(cache_from_source(path)))
 
 
 def own_python() -> str:
     """Return the path of this Python, for the commands of the steps.
 
-    A virtual environment has several names of its Python. The path is the same for all, so that no step runs again.
+    A virtual environment has several names for its Python. The result is `python3` for all of them: a changed command
+    would run every step again.
     """
     usual = os.path.join(os.path.dirname(sys.executable), "python3")
     same = sys.prefix != sys.base_prefix and os.path.exists(usual) and os.path.samefile(usual, sys.executable)
