@@ -26,7 +26,7 @@ def define_flags(table: Table, level: str, lacking: Collection[str]) -> tuple[st
 def contained_levels(
     languages: Collection[str], verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
 ) -> frozenset[str]:
-    """Return the levels that need only features of the `baseline`, whatever the language."""
+    """Return the levels that need only features of the `baseline` in each of the `languages`."""
     if not baseline:
         return frozenset()
     beyond = {
@@ -89,7 +89,8 @@ def with_shim(source: str, cell: Cell) -> Cell:
 def shim_of(cell: Cell, kernel: KernelRow, verdicts: Mapping[tuple[str, str], Verdict], table: Table) -> Cell:
     """Return the shim of a kernel's `cell` as another cell, with the flags of a C copy.
 
-    If C cannot be built at the level, the shim is compiled without the level's flags: it contains no code.
+    If C cannot be built at the level, the shim is compiled without the level's flags. A shim contains no code, so this
+    is harmless.
     """
     flags = cell.flags
     if kernel.language != "c":

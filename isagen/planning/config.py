@@ -54,10 +54,10 @@ class SetConfig:
 class Config:
     """A project's isa.toml. `override` is None if the project uses the table's variable.
 
-    With `fold`, a copy with the same code as a lower level's is left out of the link. The project's function
-    `withhold` may withhold features of a CPU; it is "" if there is none. The keys of `kernels` are paths and patterns
-    of paths. The levels in `aliases` are not yet checked against the table. `levels_key` is the key that `levels` are
-    from: a set's or the project's.
+    With `fold`, a copy with the same code as a lower level's is left out of the link. `withhold` is the name of a
+    function of the project that may withhold features of a CPU, or "". The keys of `kernels` are paths and patterns of
+    paths. The levels in `aliases` are not yet checked against the table. `levels_key` is the key of isa.toml that gives
+    `levels`: a set's or the project's.
     """
 
     path: Path
@@ -150,7 +150,7 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
                 stub, f"{function!r} cannot be registered for it", 'write register = { my_stub = "my_function" }'
             )
     header = kernel.string("header", "")
-    # The header of a pattern may be for kernels that have a register of their own.
+    # A pattern may give the header to kernels whose own entries have `register`.
     if header and not functions and not WILDCARD.search(key):
         raise kernel.fail("header", "has no use without register", 'add register = { my_stub = "my_function" }')
     if re.search(r'["\\\r\n]', header):

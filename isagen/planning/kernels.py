@@ -21,13 +21,13 @@ WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 @dataclass(frozen=True)
 class Settings(KernelConfig):
-    """The settings of one kernel; `keys` names the key of isa.toml that each is from."""
+    """The settings of one kernel; `keys` maps the name of each to the key of isa.toml that gives it."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
 
 
 def settings_of(source: str, config: Config) -> Settings:
-    """Return a kernel's settings: each from the entry of its own path, or else from the last pattern that has it."""
+    """Return a kernel's settings: each from the entry of its path, or else from the last matching pattern with it."""
     entries = [key for key in config.kernels if key != source and matches(key, source)]
     entries += [source] if source in config.kernels else []
     settings: dict[str, Any] = {}
@@ -108,8 +108,8 @@ def _check_register(source: str, settings: Settings) -> None:
 def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
     """Return a unique name for the copies of each kernel.
 
-    It is the kernel's file name, preceded by as many of its folders as distinguish it from other kernels. It starts
-    with the set's name, because the copies of all sets are in one folder.
+    The name is the kernel's file name, preceded by as many of its folders as distinguish it from other kernels. The
+    set's name comes first, because the copies of all sets are in one folder.
     """
     start = f"{kernel_set}." if kernel_set else ""
     names = {source: posixpath.basename(source) for source in kernels}

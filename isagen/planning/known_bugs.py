@@ -21,26 +21,26 @@ def known_bugs(
     `macros` are those that the compiler of each language predefines.
     """
     seen = set()
-    for error in (one for one in known if one.effect == NOTE):
+    for bug in (one for one in known if one.effect == NOTE):
         for language, compiler in compilers.items():
             own = compiler_family(compiler.id), compiler.version, macros[language]
-            touched = (level for level in plan.levels if error.concerns(*own, level.features))
+            touched = (level for level in plan.levels if bug.concerns(*own, level.features))
             levels = tuple(level.name for level in touched if level.verdict == BUILT)
-            if levels and (error, compiler.name) not in seen:
-                seen.add((error, compiler.name))
-                yield error, compiler.name, levels
+            if levels and (bug, compiler.name) not in seen:
+                seen.add((bug, compiler.name))
+                yield bug, compiler.name, levels
 
 
 def bug_warnings(
     found: Iterable[tuple[KnownBroken, str, tuple[str, ...]]], plan: Plan, texts: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield a warning for each kernel whose text, in `texts` by source, contains a word of a known bug."""
-    for error, compiler, levels in found:
+    for bug, compiler, levels in found:
         for kernel in plan.kernels:
             built = [cell.level for cell in kernel.cells if cell.verdict == BUILT and cell.level in levels]
-            word = next((word for word in error.words if word in texts.get(kernel.source, "")), "")
+            word = next((word for word in bug.words if word in texts.get(kernel.source, "")), "")
             if built and word:
                 yield (
                     f"isagen: {kernel.source} contains {word}, which {compiler} miscompiles at {' '.join(built)}: "
-                    f"{error.text}\n  use a compiler without the error, or leave these levels out for this kernel"
+                    f"{bug.text}\n  use a compiler without the error, or leave these levels out for this kernel"
                 )

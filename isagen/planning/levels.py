@@ -32,8 +32,8 @@ def select_levels(
 ) -> frozenset[str]:
     """Return the levels that `words` select, read from left to right.
 
-    `all` switches on every level, and `none` switches off every level but the lowest. `NAME` or `+NAME` switches one
-    on, and `-NAME` switches one off. The word `native` switches on the levels that the build machine supports; the
+    `all` switches on every level, and `none` switches off every level but the lowest. `NAME` or `+NAME` switches a
+    level on, and `-NAME` switches it off. The word `native` switches on the levels that the build machine supports; the
     argument `native` maps levels to the features that this machine lacks. An empty list, or one that starts with
     `-NAME`, starts from `all`. Words are separated by spaces or commas, and their case is ignored. With `lowest_too`,
     the lowest level is always on; otherwise a list that starts with `NAME` selects only levels that it names. Raises
@@ -126,7 +126,8 @@ def check_levels(config: Config, table: Table) -> None:
 def check_required(plan: Plan, words: str, table: Table, limit: str) -> None:
     """Raise `ConfigError` if a level that `words` require is built for no kernel, or is unavailable for one.
 
-    The words are those of `select_levels`; no words require nothing. A level of another architecture is never built.
+    The words are those of `select_levels`; without words, no level is required. A level of another architecture is
+    never built.
     `limit` is the reason if only the lowest level is built.
     """
     tokens = level_words([words])
@@ -137,7 +138,7 @@ def check_required(plan: Plan, words: str, table: Table, limit: str) -> None:
         if level.name not in required:
             continue
         cells = [(kernel.source, kernel.cells[number]) for kernel in plan.kernels]
-        # Every CPU that runs the program has the baseline's features.
+        # A level that the baseline contains counts as built: every CPU that runs the program has its features.
         missing = [(source, cell) for source, cell in cells if not cell.reason.startswith(CONTAINED)]
         if level.verdict != BUILT and len(missing) == len(cells):
             colon = "" if level.verdict == DISABLED else ":"

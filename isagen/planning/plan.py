@@ -1,6 +1,6 @@
-"""Planning: the levels that each kernel is built at, with their flags, and the reasons for the others.
+"""Planning: the levels at which each kernel is built, with their flags, and the reasons why others are not built.
 
-It is pure: no input or output.
+Planning reads and writes nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .levels import OPTION, aliases_of, level_words, select_levels
 UNSEALED = "by the Meson option isa_seal: without the seal, the linker would use the lowest level's functions for all"
 # The reason for a level that isa.toml disables for every kernel, if different entries of isa.toml disable it.
 NO_SOURCE = "by isa.toml: no kernel source is for it"
-BY_ENTRY = ": kernels."  # in a cell's reason, it shows that the entry of isa.toml is one of [kernels]
+BY_ENTRY = ": kernels."  # part of a cell's reason if an entry of [kernels] disables it
 NO_KERNELS = "there are no kernels"
 
 
@@ -81,7 +81,7 @@ def make_plan(
             by_entry = _disabled(settings.levels, table, settings.keys["levels"], lowest_too=False)
         disabled = by_entry | by_packager | by_project
         if not sealed and not takes_macros(source):
-            # Functions in C and C++ can be static; in other languages, the linker would merge those of all levels.
+            # Without the seal, the linker merges the global functions of all levels. Only C and C++ have static ones.
             disabled |= dict.fromkeys(table.names()[1:], UNSEALED)
         cells = tuple(
             _cell(
@@ -153,7 +153,7 @@ def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] |
 
 
 def _cell(level: str, disabled_by: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:
-    """Return the cell at one level of a kernel, whose copies are named after `name`."""
+    """Return the cell of a kernel at one level; the copy's name is `name` with the level before the suffix."""
     if disabled_by:
         return Cell(level, DISABLED, disabled_by)
     if not verdict.available:
@@ -165,6 +165,7 @@ def _cell(level: str, disabled_by: str, verdict: Verdict, args: tuple[str, ...],
 def _level_rows(
     table: Table, kernels: Sequence[KernelRow], verdicts: Mapping[tuple[str, str], Verdict]
 ) -> Iterable[LevelRow]:
+    """Yield the row of each level: the best verdict of a kernel, and the flags and features of all languages."""
     languages = dict.fromkeys(kernel.language for kernel in kernels)
     lacking = (
         frozenset.intersection(*(lacking_levels(one, verdicts) for one in languages)) if languages else frozenset()
@@ -212,13 +213,13 @@ def _units(
     for number, level in enumerate(table.names()):
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
-        # Shims come last: all C copies of a unit get the flags of the first copy, and a kernel's flags take precedence.
+        # Shims come last: all C copies of a unit get the flags of the first one, which is a kernel's if there is one.
         copies += [(kernel, "c", shim_of(cell, kernel, verdicts, table)) for kernel, cell in built if cell.shim]
         for kernel, language, cell in copies:
             key = (level, _quote_folders(kernel, source_root), kernel.args)
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
     for (level, folders, args), by_language in groups.items():
-        # The name depends only on the group: new arguments of other kernels do not make Meson compile it again.
+        # The unit's name depends only on its group, so that new arguments of other kernels do not compile it again.
         key_words = (*([f"set {kernel_set}"] if kernel_set else []), *folders, *args)
         digest = content_digest("\0".join(key_words).encode())[:8]
         yield Unit(
@@ -239,9 +240,9 @@ def _units(
 def _quote_folders(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
     """Return the folders where copies look for quoted includes, from the build folder's root.
 
-    Compilers look beside an included source, so a copy that includes its source needs no folder. It does need one if
-    the copy itself includes a header for registrations. A generated source has its folder in the build first, then the
-    same folder in the project.
+    Compilers look beside an included source, so a copy that includes its source needs no folder, unless the copy itself
+    includes a header for registrations. For a generated source, its folder in the build comes first, then the same
+    folder in the project.
     """
     if kernel.included and not kernel.header:
         return ()
