@@ -14,7 +14,7 @@ from ..model.record import Allowance, matches
 from ..model.toml import Section, read_toml
 from .findings import KINDS, Entry, Finding, Result
 
-# How reports name a function that has no symbol.
+# The start of the name that reports give to a function without a symbol.
 NAMELESS = "function at 0x"
 
 

@@ -12,8 +12,7 @@ from .build_objects import BuildObjects
 from .findings import Finding
 from .subject import Subject
 
-# The symbol of the linker's table of addresses. This table is not public data, although gold for arm64 gives the symbol
-# a size, as variables have.
+# The symbol of the linker's table of addresses, which is no variable, although gold for arm64 gives the symbol a size.
 LINKER_TABLE = "_GLOBAL_OFFSET_TABLE_"
 
 

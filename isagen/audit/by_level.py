@@ -107,7 +107,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
     bits: set[int] = set()
     for part in parts:
         if code.name(part) in checks.functions:
-            continue  # the toolchain's own
+            continue  # a function of the toolchain, which may test any feature
         if any(reference.kind is Kind.QUESTION for reference in subject.references.of(part)):
             return None
         for start, raw in code.raw(part):
@@ -118,7 +118,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
 
 
 def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Collection[int]) -> set[int]:
-    """Return the `choices` to which data points, or other code than the `testing` functions refers."""
+    """Return the `choices` to which data points, or to which code outside of the `testing` functions refers."""
     code, references = subject.code, subject.references
     starts = {code.start(number): number for number in choices}
     slots, plt = code.pointers.slot_ranges, code.pointers.plt_ranges

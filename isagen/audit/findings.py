@@ -137,7 +137,7 @@ def failed_result(shown: str, problem: IsagenError | OSError) -> Result:
 def fails(result: Result, kinds: Container[str] | None = None) -> bool:
     """Return whether a result has a finding of one of the `kinds`.
 
-    None means all kinds but warnings. For a file without a record, whose dispatch is unknown, it means `load`.
+    None means all kinds but warnings; for a file without a record, whose dispatch is unknown, None means `load`.
     """
     if kinds is None:
         kinds = KINDS.keys() - WARNINGS if result.recorded else {"load"}

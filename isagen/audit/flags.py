@@ -99,8 +99,8 @@ def alike_instructions(subject: Subject, objects: BuildObjects) -> list[Finding]
 def _without_files(words: Sequence[str]) -> Iterator[str]:
     """Yield the words of a compile command without the names of files, and then options that list macros.
 
-    The language is that of the source, the last word, because compilers' names may not show it (`python -m ziglang
-    c++`). gfortran lists macros only as a C compiler, which warns of options for Fortran.
+    The source's suffix, in the last word, shows the language; the compiler's name may not (`python -m ziglang c++`).
+    gfortran lists macros only as a C compiler, which warns of options for Fortran.
     """
     is_value, is_clang_cl = False, any(Path(word).name.startswith(CLANG_CL) for word in words[:2])
     outputs = OUTPUTS if is_clang_cl else ()

@@ -1,8 +1,8 @@
 """The rule for what a level runs at load or exit: it passes no address of the level's code to code that may store it.
 
 An initialiser receives no address of a level: it can pass on only addresses that its code names. If its code takes the
-address of level code, or of data that contains such an address, each other name in its code must be private to the
-level, or that of a function or variable known to store no address (`known_functions`).
+address of level code, or of data that contains such an address, each other function or variable that its code names
+must be private to the level, or known to store no address (`known_functions`).
 
 If any initialiser calls through a pointer, every function whose address an initialiser takes counts as run at load: its
 instructions and the names in its code are judged too. Virtual functions of classes that derive from a class of the C++
@@ -60,8 +60,8 @@ class LevelObject:
 class Initialisers:
     """The code of a level that runs at load or exit.
 
-    `objects` are the objects of the level. `defined` maps each name to the index of an object that defines it: of one
-    among several, if the name is weak. `private_names` are the names that no other level may use, and `lower_names` the
+    `objects` are the objects of the level. `defined` maps each name to the index of an object that defines it; several
+    objects may define a weak name. `private_names` are the names that no other level may use, and `lower_names` the
     names of lower levels. Unless `links_are_audited`, all code beyond the baseline that runs at load is a finding here.
     """
 
@@ -82,7 +82,7 @@ class Initialisers:
         self._lower_names = lower_names
         self._exposed: dict[int, frozenset[int]] = {}  # the memo of `_is_exposed`, by the index of an object
         self._reached: dict[int, ReachableCode] = {}  # by the index of an object
-        self._calls_pointers = False  # whether any code that runs calls through a pointer
+        self._calls_pointers = False  # whether any code at load or exit does
 
     def findings(self, at_load: Iterable[int]) -> list[Finding]:
         """Return the findings. `at_load` are the indexes of the objects whose code the loader calls."""
@@ -101,7 +101,7 @@ class Initialisers:
         self._reached[number].follow(roots)
 
     def _further_roots(self) -> Iterator[tuple[int, Root]]:
-        """Yield (index of its object, root) for each function that the code so far calls, or may call by pointer."""
+        """Yield (index of its object, root) for each function that running code calls, perhaps through a pointer."""
         calls = ChainMap(*(reached.calls for reached in self._reached.values()))
         for name in sorted(calls.keys() & self._defined.keys()):
             number = self._defined[name]
@@ -132,7 +132,7 @@ class Initialisers:
             yield [number for number in group_of if group_of[number] == group]
 
     def _merges(self, number: int, reference: ResolvedReference) -> bool:
-        """Return whether a reference is to a variable that the linker merges with those of other objects."""
+        """Return whether a reference is to a variable that the linker merges with variables of other objects."""
         subject = self._objects[number].subject
         section = subject.binary.section_at(reference.target)
         symbol = subject.code.variables.symbol_at(reference.target)

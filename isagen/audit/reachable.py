@@ -148,7 +148,10 @@ class ReachableCode:
         )
 
     def _steps(self, number: int, address: int) -> list[tuple[int, int]]:
-        """Return the chain of calls to an instruction of a function: (function, address of its call) of each step."""
+        """Return the chain of calls to an `address` in a function: (function, address of its call to the next step).
+
+        The address of the last step is `address`.
+        """
         steps = [(number, address)]
         while steps[0][0] in self.callers and len(steps) < LONGEST_CHAIN:
             steps.insert(0, self.callers[steps[0][0]])

@@ -59,7 +59,7 @@ Baselines = Mapping[str, Baseline]
 def baseline_of(binary: Binary, baselines: Baselines) -> Baseline:
     """Return the baseline for the processor and the system of a file.
 
-    Unless it is `everywhere`, the features of every CPU that runs the system are added. Raises `AuditError` if no
+    If it is not `everywhere`, the features of every CPU that runs the system are added. Raises `AuditError` if no
     decoder reads the file's code.
     """
     name = decoder_of(binary.architecture, binary.shown).name

@@ -30,7 +30,8 @@ class Subject:
     `baseline` are the features that all of its code may use, and `levels` the features of each level. `level` is the
     level of a whole object. `public_names` are the names by which linked objects refer to each other, if the objects
     are available: linkers may make such symbols local. `counted` maps a feature to the names of the functions that need
-    the feature and are not judged, and UNDECODABLE to the names of functions with unknown instructions.
+    the feature and are not judged, and UNDECODABLE to the names of functions with unknown instructions. `codes` are
+    the decoder's numbers of instructions.
     """
 
     binary: Binary
@@ -74,7 +75,7 @@ class Subject:
 
     @property
     def levels_are_lost(self) -> bool:
-        """Whether the levels of functions are unknown, because their names were stripped."""
+        """Whether the levels of functions are unknown, because the names of functions were stripped."""
         return bool(self.levels) and self.binary.stripped and self.binary.names_tell_levels
 
     @property

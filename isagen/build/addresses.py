@@ -70,7 +70,7 @@ class LevelAddresses:
     def _code_behind(self, targets: PointerTargets) -> str:
         """Return the name of the first code that pointers lead to, directly or through other data; "" if there is none.
 
-        It is a function of the level, or a name that the level takes from a lower one.
+        The code is a function of the level, or has a name that the level takes from a lower one.
         """
         seen: set[str] = set()
         waiting = [targets]

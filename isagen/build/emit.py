@@ -99,9 +99,7 @@ def _generated_paths(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
 
 
 def including_copy(kernel: KernelRow, level: str, folder: str) -> str:
-    """Return the text of a copy that includes the `kernel` source. The copy is written into `folder`, a path from the
-    build folder's root.
-    """
+    """Return the text of a copy in `folder`, a path from the build folder's root, that includes the `kernel` source."""
     path = kernel.shown_path
     if not os.path.isabs(path):
         path = os.path.relpath(path, folder).replace(os.sep, "/")

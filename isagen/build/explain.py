@@ -79,7 +79,7 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield the references of a level's objects to names that are private to levels that it does not require."""
+    """Yield the references of a level's objects to names that are private to levels it does not require."""
     below = {level.name: level.requires for level in objects.plan.levels}
     ordinary = {s.name for path in filter(is_binary, objects.others) for s in load_object(path).symbols if s.defined}
     for level, paths in objects.by_level.items():

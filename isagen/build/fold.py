@@ -36,7 +36,7 @@ class Folding:
         """Return the kernel sources of a level that fold, each with the lowest level that has the same code.
 
         `private` are the names that sealing renames at the level. `lower` maps each name that the level takes from a
-        lower level to that level. Callers call this method for each level, the lowest first.
+        lower level to that level. Callers pass the levels in order, the lowest first.
         """
         level, names = registered.level, frozenset(private)
         self._keys[level] = dict(_keys_of(registered, objects, names, lower))

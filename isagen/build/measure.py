@@ -38,7 +38,7 @@ class Measure:
         return Code(file.loaded_bytes, sum(map(len, parts)), instructions, widest, by_feature, file.digest(marks))
 
     def _counts(self, decoder: Decoder, parts: Iterable[bytes]) -> tuple[int, int, dict[str, int]]:
-        """Return the number of instructions, their widest register in bits, and the number that need each feature.
+        """Return the number of instructions, their widest register in bits, and how many need each feature.
 
         An instruction that needs one of several features counts under the first.
         """

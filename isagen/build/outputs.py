@@ -56,7 +56,7 @@ class Outputs:
             self.write_file(recipe.path, self._content(recipe))
 
     def write_file(self, path: str, content: bytes | str) -> None:
-        """Write any file of the run, if its content changed."""
+        """Write a file of the run, if its content changed."""
         if not write_if_changed(path, content):
             self._unchanged.add(path)
 

@@ -30,7 +30,7 @@ class ObjectRegistrations(NamedTuple):
 def object_registrations(
     source: str, compiled: Compiled, level: str, addresses: LevelAddresses, shim: bool = False
 ) -> ObjectRegistrations:
-    """Return the registrations in the object of a kernel source or, without code, of its `shim`."""
+    """Return the registrations in the object of a kernel source or of its `shim`, whose code does not count."""
     names = [symbol.name for symbol in compiled.symbols if symbol.defined]
     registers, without = (
         tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))

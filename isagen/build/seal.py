@@ -107,7 +107,7 @@ class _Run:
         return self._compiled[path]
 
     def _lower_names(self, level: LevelWork, objects: Sequence[Compiled]) -> dict[str, str]:
-        """Return the names that a level uses without a definition, and that a lower level defines.
+        """Return the names that a level uses and does not define, and that a lower level defines.
 
         Each comes with the level whose sealed object defines it: the highest such level, or the level to which the
         object of that level folds.

@@ -21,13 +21,13 @@ WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 @dataclass(frozen=True)
 class Settings(KernelConfig):
-    """The settings of one kernel; `keys` maps the name of each to the key of isa.toml that gives it."""
+    """The settings of one kernel; `keys` maps the name of each to the key of isa.toml that sets it."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
 
 
 def settings_of(source: str, config: Config) -> Settings:
-    """Return a kernel's settings: each from the entry of its path, or else from the last matching pattern with it."""
+    """Return a kernel's settings: each from the entry of its path, or else from the last pattern that sets it."""
     entries = [key for key in config.kernels if key != source and matches(key, source)]
     entries += [source] if source in config.kernels else []
     settings: dict[str, Any] = {}

@@ -127,8 +127,7 @@ def check_required(plan: Plan, words: str, table: Table, limit: str) -> None:
     """Raise `ConfigError` if a level that `words` require is built for no kernel, or is unavailable for one.
 
     The words are those of `select_levels`; without words, no level is required. A level of another architecture is
-    never built.
-    `limit` is the reason if only the lowest level is built.
+    never built. `limit` is the reason if only the lowest level is built.
     """
     tokens = level_words([words])
     required = select_levels(tokens, table, REQUIRE) if tokens else frozenset()

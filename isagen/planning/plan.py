@@ -81,7 +81,7 @@ def make_plan(
             by_entry = _disabled(settings.levels, table, settings.keys["levels"], lowest_too=False)
         disabled = by_entry | by_packager | by_project
         if not sealed and not takes_macros(source):
-            # Without the seal, the linker merges the global functions of all levels. Only C and C++ have static ones.
+            # Without the seal, the linker merges the global functions of all levels. Those of C and C++ can be static.
             disabled |= dict.fromkeys(table.names()[1:], UNSEALED)
         cells = tuple(
             _cell(
