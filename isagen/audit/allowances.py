@@ -119,12 +119,10 @@ class AllowFiles:
 
     def unused(self) -> list[str]:
         """Return a sentence for each entry that allowed nothing."""
-        reasons = {
-            True: "allows nothing: no finding matches, or an earlier entry allows it; remove the entry",
-            False: "no file of that name was audited",
-        }
+        useless = "allows nothing: no finding matches, or an earlier entry allows it; remove the entry"
         return [
-            f"{entry.path}: allow[{entry.number}]: {entry.shown}: {reasons[entry in self.files]}"
+            f"{entry.path}: allow[{entry.number}]: {entry.shown}: "
+            + (useless if entry in self.files else "no file of that name was audited")
             for entry in self.entries
             if entry not in self.used
         ]

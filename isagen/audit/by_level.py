@@ -67,8 +67,8 @@ def chosen(subject: Subject) -> Chosen:
             if reference.kind is Kind.ADDRESS
         )
         choices = {number for number in taken if number >= 0}
-        takes = any(code.decoder.takes_features(raw) for _, raw in code.raw(number))
-        detects = takes or any(map(references.detects_features, parts))
+        is_given_features = any(code.decoder.takes_features(raw) for _, raw in code.raw(number))
+        detects = is_given_features or any(map(references.detects_features, parts))
         if not detects and not (stripped and any(_reads(subject, part) for part in parts)):
             untested |= choices
             continue

@@ -23,7 +23,7 @@ from functools import cached_property
 from ..binary.formats import demangle
 from ..binary.protocol import MERGEABLE, Binding
 from ..code.references import ResolvedReference
-from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Kind
+from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Codes, Kind
 from .findings import Finding
 from .known_functions import CALLBACK_ARGUMENTS, is_harmless, is_of_instrumentation
 from .reachable import ReachableCode, Root
@@ -182,6 +182,11 @@ class Initialisers:
                     functions.append((owner, target))
             yield from ((owner, target, is_of_library_class) for owner, target in functions)
 
+    def _finding(self, kind: str, number: int, function: int, codes: Codes = frozenset()) -> Finding:
+        """Return the finding of a function of the object with the index `number`."""
+        finding = self._reached[number].described(kind, function, codes)
+        return replace(finding, kernel=self._objects[number].source, level=self._level)
+
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
         """Yield the finding of a group whose code takes an address and names code or data that may store it."""
         store = next((store for number in group for store in self._stores(number)), None)
@@ -191,11 +196,9 @@ class Initialisers:
         (number, function, name), (owner, target, _) = store, taken
         code = self._objects[owner].subject.code
         symbol = code.name(code.entry(target))
-        finding = self._reached[number].described("address", function, frozenset())
-        detail = (
-            f"{finding.detail}; takes the address of {demangle(symbol)}, and uses {demangle(name)}, which may store it"
-        )
-        yield replace(finding, symbol=symbol, detail=detail, kernel=self._objects[number].source, level=self._level)
+        finding = self._finding("address", number, function)
+        what = f"takes the address of {demangle(symbol)}, and uses {demangle(name)}, which may store it"
+        yield replace(finding, symbol=symbol, detail=f"{finding.detail}; {what}")
 
     def _stores(self, number: int) -> Iterator[tuple[int, int, str]]:
         """Yield the names that may store an address: (index of the object, function that uses the name, name)."""
@@ -265,12 +268,12 @@ class Initialisers:
 
     def _of_lower_levels(self) -> Iterator[Finding]:
         """Yield the findings of functions that name code of a lower level."""
-        for number, reached in self._reached.items() if self._lower_names else ():
+        for number in self._reached if self._lower_names else ():
             for _, function, name in self._stores(number):
                 if name in self._lower_names:
-                    finding = reached.described("address", function, frozenset())
-                    detail = f"{finding.detail}; uses {demangle(name)}, unchecked code of a lower level"
-                    yield replace(finding, detail=detail, kernel=self._objects[number].source, level=self._level)
+                    finding = self._finding("address", number, function)
+                    what = f"uses {demangle(name)}, unchecked code of a lower level"
+                    yield replace(finding, detail=f"{finding.detail}; {what}")
 
     # ---- code beyond the baseline
 
@@ -282,8 +285,7 @@ class Initialisers:
         for number, reached in self._reached.items():
             for function, codes in reached.offenders.items():
                 if not self._links_are_audited or reached.when[function] == BY_POINTER:
-                    finding = reached.described("load", function, codes)
-                    yield replace(finding, kernel=self._objects[number].source, level=self._level)
+                    yield self._finding("load", number, function, codes)
 
 
 def _calls_pointers(reached: ReachableCode) -> bool:

@@ -38,10 +38,7 @@ def check_at_load(
         return
     with ExitStack() as stack:
         for finding in _findings(record, audit, level, items, numbers, private, lower, stack):
-            where = demangle(finding.variable or finding.symbol)
-            problem = BuildError(
-                f"{finding.kernel} at {level}: {_shown(finding)}", where=where, remedy=_remedy(finding)
-            )
+            problem = _problem(finding)
             if audit.mode != "warn":
                 raise problem
             print(f"isagen: warning: {problem}", file=sys.stderr)
@@ -98,14 +95,11 @@ def _warn(source: str, problem: str) -> None:
     )
 
 
-def _shown(finding: Finding) -> str:
+def _problem(finding: Finding) -> BuildError:
+    needs, remedy = " ".join(finding.features), STATIC
+    what = f"{demangle(finding.symbol)} {finding.detail}, but needs {needs} ({finding.instruction})"
     if finding.kind == "address":
-        return f"what initialises it {finding.detail}"
-    needs = " ".join(finding.features)
-    return f"{demangle(finding.symbol)} {finding.detail}, but needs {needs} ({finding.instruction})"
-
-
-def _remedy(finding: Finding) -> str:
-    if finding.kind == "address":
-        return f"{STATIC}; or allow what is used, with the reason why it stores no address: [[audit.allow]] in isa.toml"
-    return STATIC
+        what = f"what initialises it {finding.detail}"
+        remedy += "; or allow what is used, with the reason why it stores no address: [[audit.allow]] in isa.toml"
+    where = demangle(finding.variable or finding.symbol)
+    return BuildError(f"{finding.kernel} at {finding.level}: {what}", where=where, remedy=remedy)
