@@ -82,58 +82,58 @@ class Initialisers:
         self._lower_names = lower_names
         self._exposed: dict[int, frozenset[int]] = {}  # the memo of `_is_exposed`, by the index of an object
         self._reached: dict[int, ReachableCode] = {}  # by the index of an object
-        self._calls_pointers = False  # whether any code at load or exit does
+        self._calls_pointers = False  # whether the code calls through a pointer
 
     def findings(self, at_load: Iterable[int]) -> list[Finding]:
         """Return the findings. `at_load` are the indexes of the objects whose code the loader calls."""
-        for number in at_load:
-            self._follow(number, list(self._objects[number].subject.code.pointers.called_by_loader()))
+        for index in at_load:
+            self._follow(index, list(self._objects[index].subject.code.pointers.called_by_loader()))
         followed: set[tuple[int, Root]] = set()
         while new := {root: None for root in self._further_roots() if root not in followed}:
             followed.update(new)
-            for number, root in new:
-                self._follow(number, [root])
+            for index, root in new:
+                self._follow(index, [root])
         leaks = (finding for group in self._groups() for finding in self._leaks(group))
         return [*leaks, *self._of_lower_levels(), *self._beyond_baseline()]
 
-    def _follow(self, number: int, roots: Sequence[Root]) -> None:
-        self._reached[number] = self._objects[number].reached
-        self._reached[number].follow(roots)
+    def _follow(self, index: int, roots: Sequence[Root]) -> None:
+        self._reached[index] = self._objects[index].reached
+        self._reached[index].follow(roots)
 
     def _further_roots(self) -> Iterator[tuple[int, Root]]:
         """Yield (index of its object, root) for each function that running code calls, perhaps through a pointer."""
         calls = ChainMap(*(reached.calls for reached in self._reached.values()))
         for name in sorted(calls.keys() & self._defined.keys()):
-            number = self._defined[name]
-            yield number, (self._objects[number].global_addresses.get(name, 0), calls[name])
+            index = self._defined[name]
+            yield index, (self._objects[index].global_addresses.get(name, 0), calls[name])
         self._calls_pointers = any(map(_calls_pointers, self._reached.values()))
-        for number in list(self._reached):
-            for owner, target, is_of_library_class in self._taken(number):
+        for index in list(self._reached):
+            for owner, target, is_of_library_class in self._taken(index):
                 if self._calls_pointers or is_of_library_class:
                     yield owner, (target, BY_POINTER)
 
     def _groups(self) -> Iterator[list[int]]:
         """Yield groups of objects that may exchange addresses: they share variables, or one uses another's names."""
-        group_of = {number: number for number in self._reached}
+        group_of = {index: index for index in self._reached}
         owners: dict[str, int] = {}
-        for number, reached in self._reached.items():
-            variables = self._objects[number].subject.code.variables
+        for index, reached in self._reached.items():
+            variables = self._objects[index].subject.code.variables
             for reference in reached.all_references():
                 if reference.name in self._defined:
                     other = self._defined[reference.name]
-                elif not reference.name and reference.target and self._merges(number, reference):
-                    other = owners.setdefault(variables.name_at(reference.target), number)
+                elif not reference.name and reference.target and self._merges(index, reference):
+                    other = owners.setdefault(variables.name_at(reference.target), index)
                 else:
                     continue
                 if other in group_of:
-                    old, new = group_of[other], group_of[number]
+                    old, new = group_of[other], group_of[index]
                     group_of = {one: new if group == old else group for one, group in group_of.items()}
         for group in sorted(set(group_of.values())):
-            yield [number for number in group_of if group_of[number] == group]
+            yield [index for index in group_of if group_of[index] == group]
 
-    def _merges(self, number: int, reference: ResolvedReference) -> bool:
+    def _merges(self, index: int, reference: ResolvedReference) -> bool:
         """Return whether a reference is to a variable that the linker merges with variables of other objects."""
-        subject = self._objects[number].subject
+        subject = self._objects[index].subject
         section = subject.binary.section_at(reference.target)
         symbol = subject.code.variables.symbol_at(reference.target)
         is_variable = section is not None and section.writable and not section.constant
@@ -141,24 +141,24 @@ class Initialisers:
 
     # ---- addresses of the level's code
 
-    def _taken(self, number: int) -> Iterator[tuple[int, int, bool]]:
+    def _taken(self, index: int) -> Iterator[tuple[int, int, bool]]:
         """Yield the functions whose addresses the code of an object takes, directly or in data.
 
         Each is (index of the function's object, its address, whether data with the address refers to a type of the C++
         library).
         """
-        subject = self._objects[number].subject
+        subject = self._objects[index].subject
         mangling = subject.binary.mangling
         references_of_project = (
             reference
-            for function, references in self._reached[number].references.items()
+            for function, references in self._reached[index].references.items()
             if not is_of_instrumentation(subject.code.name(function))
             for reference in references
         )
         for reference in references_of_project:
             if reference.kind in DIRECT or reference.kind in CALLS or not (reference.target or reference.name):
                 continue
-            waiting = [(number, reference.target, reference.name)]
+            waiting = [(index, reference.target, reference.name)]
             seen = set()
             functions, is_of_library_class = [], False
             while waiting:
@@ -182,40 +182,40 @@ class Initialisers:
                     functions.append((owner, target))
             yield from ((owner, target, is_of_library_class) for owner, target in functions)
 
-    def _finding(self, kind: str, number: int, function: int, codes: Codes = frozenset()) -> Finding:
-        """Return the finding of a function of the object with the index `number`."""
-        finding = self._reached[number].described(kind, function, codes)
-        return replace(finding, kernel=self._objects[number].source, level=self._level)
+    def _finding(self, kind: str, index: int, function: int, codes: Codes = frozenset()) -> Finding:
+        """Return the finding of a function in the object with this index."""
+        finding = self._reached[index].described(kind, function, codes)
+        return replace(finding, kernel=self._objects[index].source, level=self._level)
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
         """Yield the finding of a group whose code takes an address and names code or data that may store it."""
-        store = next((store for number in group for store in self._stores(number)), None)
-        taken = next((taken for number in group for taken in self._taken(number)), None)
+        store = next((store for index in group for store in self._stores(index)), None)
+        taken = next((taken for index in group for taken in self._taken(index)), None)
         if store is None or taken is None:
             return
-        (number, function, name), (owner, target, _) = store, taken
+        (index, function, name), (owner, target, _) = store, taken
         code = self._objects[owner].subject.code
         symbol = code.name(code.entry(target))
-        finding = self._finding("address", number, function)
+        finding = self._finding("address", index, function)
         what = f"takes the address of {demangle(symbol)}, and uses {demangle(name)}, which may store it"
         yield replace(finding, symbol=symbol, detail=f"{finding.detail}; {what}")
 
-    def _stores(self, number: int) -> Iterator[tuple[int, int, str]]:
+    def _stores(self, index: int) -> Iterator[tuple[int, int, str]]:
         """Yield the names that may store an address: (index of the object, function that uses the name, name)."""
-        subject = self._objects[number].subject
+        subject = self._objects[index].subject
         seen: dict[int, set[int]] = {}
-        for function, references in self._reached[number].references.items():
+        for function, references in self._reached[index].references.items():
             for reference in references:
-                for name in self._outside_names(number, reference, seen):
+                for name in self._outside_names(index, reference, seen):
                     if not subject.allowances.cover(name):
-                        yield number, function, name
+                        yield index, function, name
 
-    def _outside_names(self, number: int, reference: ResolvedReference, seen: dict[int, set[int]]) -> Iterator[str]:
+    def _outside_names(self, index: int, reference: ResolvedReference, seen: dict[int, set[int]]) -> Iterator[str]:
         """Yield the names that may store an address and that a reference reaches, directly or by pointers in data.
 
         Names that are private to the level are left out. `seen` are the variables that were searched, by object.
         """
-        waiting = [(number, reference.target, reference.name)]
+        waiting = [(index, reference.target, reference.name)]
         while waiting:
             owner, target, name = waiting.pop()
             if name in self._defined:
@@ -246,32 +246,32 @@ class Initialisers:
         is_detection = name in checks.functions or name.startswith(checks.variables)
         return name in CALLBACK_ARGUMENTS or is_harmless(name) or is_detection
 
-    def _is_of_level(self, number: int, target: int) -> bool:
+    def _is_of_level(self, index: int, target: int) -> bool:
         """Return whether a variable of an object is constant, or private to the level."""
-        subject = self._objects[number].subject
+        subject = self._objects[index].subject
         section, symbol = subject.binary.section_at(target), subject.code.variables.symbol_at(target)
         if section is None or section.constant:
             return True
-        if section.findable or self._is_exposed(number, subject.code.variables.extent(target)[0]):
+        if section.findable or self._is_exposed(index, subject.code.variables.extent(target)[0]):
             return False
         return symbol is None or symbol.binding not in MERGEABLE or subject.binary.name(symbol) in self._private_names
 
-    def _is_exposed(self, number: int, start: int) -> bool:
+    def _is_exposed(self, index: int, start: int) -> bool:
         """Return whether public data of an object points to the variable that starts at an address."""
-        if number not in self._exposed:
-            owner = self._objects[number]
-            starts = {start for name, start in owner.global_addresses.items() if name not in self._private_names}
-            pointed = {target for start in starts for target, _ in owner.subject.references.reachable_from(start)}
+        if index not in self._exposed:
+            owner = self._objects[index]
+            public = {place for name, place in owner.global_addresses.items() if name not in self._private_names}
+            pointed = {target for place in public for target, _ in owner.subject.references.reachable_from(place)}
             variables = owner.subject.code.variables
-            self._exposed[number] = frozenset(variables.extent(target)[0] for target in pointed)
-        return start in self._exposed[number]
+            self._exposed[index] = frozenset(variables.extent(target)[0] for target in pointed)
+        return start in self._exposed[index]
 
     def _of_lower_levels(self) -> Iterator[Finding]:
         """Yield the findings of functions that name code of a lower level."""
-        for number in self._reached if self._lower_names else ():
-            for _, function, name in self._stores(number):
+        for index in self._reached if self._lower_names else ():
+            for _, function, name in self._stores(index):
                 if name in self._lower_names:
-                    finding = self._finding("address", number, function)
+                    finding = self._finding("address", index, function)
                     what = f"uses {demangle(name)}, unchecked code of a lower level"
                     yield replace(finding, detail=f"{finding.detail}; {what}")
 
@@ -282,10 +282,10 @@ class Initialisers:
 
         The audit of the link reports other functions; if links are not audited, this rule does.
         """
-        for number, reached in self._reached.items():
+        for index, reached in self._reached.items():
             for function, codes in reached.offenders.items():
                 if not self._links_are_audited or reached.when[function] == BY_POINTER:
-                    yield self._finding("load", number, function, codes)
+                    yield self._finding("load", index, function, codes)
 
 
 def _calls_pointers(reached: ReachableCode) -> bool:

@@ -64,7 +64,7 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
     for symbol, reason, number in result.allowed:
         yield f"  allowed by isa.toml: {symbol} ({number} function{'s' * (number != 1)}): {reason}"
     for symbol, reason in result.unused:
-        yield f"  allowed by isa.toml, but not there: {symbol} ({reason}); take the entry out"
+        yield f"  allowed by isa.toml, but not in the file: {symbol} ({reason}); remove the entry"
     for entry, excused in result.excused:
         count = f"{len(excused):,} finding{'s' * (len(excused) != 1)}"
         yield f"  allowed by {entry.path}: {entry.shown} ({count}): {entry.reason}"
