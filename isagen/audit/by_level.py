@@ -21,9 +21,9 @@ READS = (Kind.READ, Kind.FLAG, Kind.ADDRESS)
 class Chosen:
     """The functions that run only if a resolver chooses them.
 
-    `tested` maps the number of each to the features that its resolver tests; None if these are unknown. `trusted` are
-    the functions whose resolver is assumed to test what they need: resolvers of the C library, and resolvers in
-    stripped files, where no name shows what they test.
+    `tested` maps the number of each function to the features that its resolver tests, or to None if they are unknown.
+    `trusted` are the functions whose resolver is assumed to test the right features: a resolver of the C library, or
+    one in a stripped file, where no name shows what it tests.
     """
 
     tested: Mapping[int, frozenset[str] | None]
@@ -93,10 +93,10 @@ def _reads(subject: Subject, number: int) -> bool:
 
 
 def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
-    """Return the features that a resolver's functions test, and the features these imply; None if they are unknown."""
+    """Return the features that a resolver's functions test, with the features that they imply; None if unknown."""
     code, checks = subject.code, subject.sets.rules.cpu_checks
     words: dict[int, int] = {}  # by the address of a word of CPU features: the number of its first bit
-    slots: dict[int, int] = {}  # by the address of a GOT slot: the address of such a word
+    slots: dict[int, int] = {}  # by the address of a GOT slot: the address of the word to which it points
     for symbol in subject.binary.symbols():
         if symbol.defined and (name := subject.binary.name(symbol)) in checks.words:
             words.update((symbol.address + 4 * n, first) for n, first in enumerate(checks.words[name]))

@@ -19,7 +19,7 @@ from .findings import Finding
 from .subject import Subject
 
 COMMANDS = "compile_commands.json"
-# Options for inputs and outputs: those whose value is the next word, and those without a value.
+# Options for inputs and outputs: with their value in the next word, and without a value.
 WITH_VALUE, ALONE = {"-o", "-MF", "-MQ", "-MT"}, {"-c", "-MD", "-MMD", "-MP", "-E", "-S", "/c", "--"}
 CLANG_CL = "clang-cl"
 OUTPUTS = ("/Fo", "/Fd", "/showIncludes")  # how clang-cl's own options for outputs start

@@ -22,7 +22,7 @@ MANY = 3  # so many roots that lead to code beyond the baseline suggest sources 
 def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()) -> Result:
     """Audit a binary without a record by the `baseline` that it should run on.
 
-    `called` are the names of functions that other files, which the same process may load, call at load.
+    `called` are the names of functions that other files of the same process may call when they are loaded.
     """
     decoder = decoder_of(binary.architecture, binary.shown)
     sets = instruction_sets(decoder.name, decoder)

@@ -52,8 +52,8 @@ def load_findings(subject: Subject, roots: Sequence[Root] = (), *, foreign: bool
     """Return the findings in code that is reachable from the loader's roots, and from more `roots`.
 
     The dispatch of a `foreign` file, which isagen did not build, is unknown. So two kinds of code are unproven there:
-    code that runs after a test of a known variable of CPU features, and code beyond the baseline whose address is taken
-    by reachable code.
+    code that runs after a test of a known variable of CPU features, and code beyond the baseline whose address
+    reachable code takes.
     """
     reached = ReachableCode(subject)
     reached.follow([*subject.code.pointers.called_by_loader(), *roots])

@@ -106,8 +106,8 @@ def _audit_unsealed(binary: Binary, record: Record, objects: BuildObjects) -> Re
     """Audit a linked file whose levels are not sealed, by the objects that it was linked from.
 
     The linked file itself is audited too, by the baseline alone: code that runs at load may reach a weak function that
-    the linker took from a level's object, and functions of no level may come from archives. If the linked file and an
-    object have findings of the same kind and symbol, those of the object are returned.
+    the linker took from a level's object, and functions of no level may come from archives. If an object has a finding
+    of some kind and symbol, a finding of the linked file with this kind and symbol is left out.
     """
     subject = _subject(binary, record, objects.origin, levels={})
     findings = _shared(record, objects)

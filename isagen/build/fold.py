@@ -18,8 +18,8 @@ from ..model.registrations import Registrations
 from .compiled import Compiled, registration_prefixes
 
 Objects = Mapping[str, Sequence[Compiled]]  # of one level, by kernel source
-# Copies of a source fold if their keys are equal: the stubs with a kernel, the stubs without one, the names taken from
-# lower levels, each with its level, and the digests of the objects.
+# Copies of a source fold if they have equal keys. A key contains the stubs with a kernel, the stubs without one, the
+# names taken from lower levels, each with its level, and the digests of the objects.
 Key = tuple[object, ...]
 
 

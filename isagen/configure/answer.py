@@ -67,7 +67,7 @@ def _units(build: Build, folder: str, precompiled: Sequence[str]) -> Values:
         values[f"{unit.name}_pch"] = [language for language in precompiled if unit.args.get(language)]
         for language in LANGUAGES:
             args = unit.args.get(language, ())
-            # GCC looks for a precompiled header in the -iquote folders: the unit's comes before those of kernels.
+            # GCC looks for precompiled headers in the -iquote folders: the unit's folder comes before those of kernels.
             own_folder = [f"-iquote{folder}/{unit_folder(unit.name)}"] if precompiled and args else []
             values[f"{unit.name}_{language}_args"] = [*own_folder, *args]
     return values

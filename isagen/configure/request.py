@@ -17,7 +17,7 @@ from .keyval import SEPARATOR
 FRAGMENT_FORMAT = 12
 
 PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile")
-# The names of arguments. Those of a set follow its --of, and those of a compiler its --language.
+# The names of arguments: given once; given for each set, after --of=SET; given for each compiler, after --language.
 ONCE = (
     *PATHS,
     *("name", "set", "label", "cpu-family", "system", "optimization", "b_lto", "reached"),

@@ -74,7 +74,7 @@ class Config:
     levels_key: str = "levels"
 
     def of_set(self, name: str, names: Sequence[str]) -> Config:
-        """Return the settings of the set `name`. `names` are those of all sets; a project's only set is "".
+        """Return the settings of the set `name`. `names` are the names of all sets; a project's only set is "".
 
         Raises `ConfigError` if isa.toml has an entry for another set.
         """

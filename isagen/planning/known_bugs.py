@@ -18,7 +18,7 @@ def known_bugs(
 ) -> Iterator[tuple[KnownBroken, str, tuple[str, ...]]]:
     """Yield each known bug of a compiler that affects built levels, with the compiler's name and these levels.
 
-    `macros` are those that the compiler of each language predefines.
+    `macros` are the macros that the compiler of each language predefines.
     """
     seen = set()
     for bug in (one for one in known if one.effect == NOTE):
