@@ -54,8 +54,8 @@ def check_shadows(config: Config, kernels: Sequence[str], root: Path) -> None:
                 raise ConfigError(
                     f"{name!r} gives a header in the place of {shown}, but the compiler finds the project's own first",
                     where=f"{config.shown}: compat",
-                    remedy=f"delete {shown} and its source, and take that out of meson.build; to keep it, take {name!r}"
-                    " out of compat",
+                    remedy=f"delete {shown} and its source file, and remove that file from meson.build; to keep both, "
+                    f"remove {name!r} from compat",
                 )
 
 

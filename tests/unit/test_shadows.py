@@ -40,8 +40,8 @@ def test_a_header_beside_or_above_a_kernel_is_named(tmp_path, compat, header):
         check(tmp_path, other, compat)
     assert caught.value.where == "isa.toml: compat"
     assert f"'{compat}' gives a header in the place of {header}, but" in caught.value.message
-    assert f"delete {header} and its source, " in caught.value.remedy
-    assert f"to keep it, take '{compat}' out" in caught.value.remedy
+    assert f"delete {header} and its source file, " in caught.value.remedy
+    assert f"to keep both, remove '{compat}' from compat" in caught.value.remedy
 
 
 def test_headers_that_no_kernel_s_folder_leads_to_are_no_matter(tmp_path):
