@@ -46,9 +46,9 @@ def find_audit(
 ) -> LinkAudit:
     """Return how links are audited, or the reason why not.
 
-    `mode` is the option isa_audit. `reached` is false if the test link failed. No audit is no error: users can still
-    call `isagen audit`, and the matrix contains the reason. `audits_targets` is whether the fragment has isagen/audit, for
-    links where no script takes the linker's place.
+    `mode` is the option isa_audit. `reached` is false if the test link failed. `audits_targets` is whether the fragment
+    has isagen/audit, for links where no script takes the linker's place. No audit is no error: users can still call
+    `isagen audit`, and the matrix contains the reason.
     """
     compiler = [one for one in compilers if one.language != "fortran" or len(compilers) == 1][-1]  # the one that links
     binary_format = format_under(compiler.baseline_macros)
