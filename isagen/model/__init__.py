@@ -1,5 +1,5 @@
-"""The model: the values that travel between the steps of a build, and how each is written and read.
+"""The values that the steps of a build exchange, and how each value is written to a file and read.
 
-The plan, the record, the registrations, the names of files and symbols, and the errors. Every other package imports
-this one; it imports none of them.
+Among them are the plan, the record, the registrations, the names of files and symbols, and the errors. Every other
+package may import `model`, which imports no other package.
 """

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Alias:
-    """An environment variable that narrows the level; the first that is set counts, the override before the aliases.
+    """An environment variable that narrows the level at run time.
 
-    `values` maps words in upper case to meanings; a value may also be the name of a level. If `always` is set, every
-    value has that meaning. The meaning LEVEL allows this level and the levels that it requires; -LEVEL allows all but
-    this level and the levels that require it.
+    Only the first variable that is set counts: the override variable comes first, then the aliases in their order.
+    `values` maps values of the variable, in upper case, to meanings. If `always` is not empty, it is the meaning of
+    every value. The meaning LEVEL allows this level and the levels that it requires. The meaning -LEVEL allows all
+    levels but this one and those that require it.
     """
 
     variable: str
@@ -20,12 +21,12 @@ class Alias:
     always: str = ""
 
     def meaning(self, value: str) -> str:
-        """Return the meaning of a value without blanks around it; a word that is not in `values` is its own meaning."""
+        """Return the meaning of `value`, from which blanks are stripped; a value not in `values` is its own meaning."""
         return self.always or self.values.get(value.upper(), value)
 
     @property
     def shown(self) -> str:
-        """The variable and its words, for reports."""
+        """The variable with its possible values, for reports."""
         if self.always:
             return f"{self.variable} (set: {self.always})"
         return f"{self.variable}={'|'.join([*(word.lower() for word in self.values), 'LEVEL'])}"

@@ -1,4 +1,4 @@
-"""Bytes as the elements of an array in C."""
+"""Writes bytes as the elements of an array in C."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ BYTES_IN_LINE = 32
 
 
 def array_text(content: bytes) -> str:
-    """Return bytes as the elements of a C array; string literals in C have a maximum length."""
-    lines = (content[place : place + BYTES_IN_LINE] for place in range(0, len(content), BYTES_IN_LINE))
+    """Return bytes as the elements of a C array, not as a string literal: C limits the length of those."""
+    lines = (content[start : start + BYTES_IN_LINE] for start in range(0, len(content), BYTES_IN_LINE))
     return "\n".join(f"  {', '.join(map(str, line))}," for line in lines)

@@ -23,7 +23,7 @@ def from_data(kind: type[T], data: Any) -> T:
 
 @cache
 def _reader(kind: Any) -> Reader:
-    """Return the function that reads a value of a type. Its errors start with a place: ``.levels[0] is ...``."""
+    """Return the function that reads a value of type `kind`. Its errors start with a path: ``.levels[0] is ...``."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is UnionType:  # X | None
         read = _reader(arguments[0])
@@ -58,11 +58,11 @@ def _parts(data: Mapping[str, Any], reader_of: Callable[[str], Reader]) -> dict[
     return {name: _at(f".{name}", reader_of(name), item) for name, item in data.items()}
 
 
-def _at(place: str, read: Reader, data: Any) -> Any:
+def _at(path: str, read: Reader, data: Any) -> Any:
     try:
         return read(data)
     except ValueError as problem:
-        raise ValueError(f"{place}{problem}") from None
+        raise ValueError(f"{path}{problem}") from None
 
 
 def _tuple(readers: list[Reader], repeated: bool) -> Reader:

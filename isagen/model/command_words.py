@@ -1,8 +1,8 @@
-"""Splits command lines: 200 times as fast as `shlex` if nothing is quoted, for commands of thousands of objects."""
+"""Splits command lines as `shlex` does; 200 times as fast if nothing is quoted, as in links of thousands of objects."""
 
 from __future__ import annotations
 
-# A text without these characters is words between blanks.
+# A text without these characters consists of words separated by blanks.
 QUOTING = ("'", '"', "\\")
 
 

@@ -49,7 +49,7 @@ class PlanError(BuildError):
 
 
 class AuditError(IsagenError):
-    """The target of an audit cannot be read. The exit status is not that of an audit with findings."""
+    """The target of an audit cannot be read. An audit with findings exits with 1, and this error with 2."""
 
     exit_code = 2
 
@@ -59,18 +59,18 @@ class CpuError(IsagenError):
 
 
 class ProjectError(IsagenError):
-    """A folder given to a command lacks what the command needs."""
+    """A project, build, binary or module that the command line names is missing, or unfit for the command."""
 
 
 def reported(problem: IsagenError | OSError) -> IsagenError:
-    """Return an OSError as an error of isagen with its reason and its file; return an error of isagen unchanged."""
+    """Return an `OSError` as an `IsagenError` with the same reason and file; return an `IsagenError` unchanged."""
     if isinstance(problem, IsagenError):
         return problem
     return IsagenError(problem.strerror or str(problem), where=str(problem.filename or ""))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a remedy that suggests the nearest of `known`, or lists them all."""
+    """Return a remedy that suggests the word of `known` nearest to `word`, or lists all of `known`."""
     import difflib  # only here: every build step imports this module, and none suggests a word
 
     names = list(known)

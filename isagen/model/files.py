@@ -36,8 +36,8 @@ def content_digest(content: bytes) -> str:
 def write_if_changed(path: AnyPath, content: bytes | str, mode: int = 0o666) -> bool:
     """Write `content` to `path` atomically; return whether the file changed.
 
-    An unchanged file keeps its time stamp, so that ninja sees nothing to do. Text is written as UTF-8; names of files
-    in it that are not UTF-8 keep their bytes.
+    An unchanged file keeps its time stamp, so that ninja sees nothing to do. Text is written as UTF-8. The surrogates
+    in it, by which Python represents bytes of file names that are not UTF-8 (PEP 383), are written as these bytes.
     """
     data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
     with suppress(OSError):
@@ -55,7 +55,8 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
     folder, name = os.path.split(os.fspath(path))
     temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}")
     try:
-        # Files of `tempfile` are readable only by their owner, and reading the umask is unsafe beside other threads.
+        # `tempfile` makes files that only their owner can read. Other permissions would need the umask, and a process
+        # can read its umask only by changing it, which affects other threads.
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
         try:
             handle = os.open(temporary, flags, mode)
@@ -74,7 +75,10 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
 
 
 def replace_files(texts: Mapping[str, str], folder: Path) -> None:
-    """Write `texts`, by path in `folder`, and remove all other files there: a stale header would shadow another one."""
+    """Write `texts`, by path in `folder`, and remove all other files there.
+
+    If a stale header stayed, a compiler could find it in place of another header.
+    """
     for path in [path for path in folder.rglob("*") if path.is_file()]:
         if path.relative_to(folder).as_posix() not in texts:
             path.unlink()

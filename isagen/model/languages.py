@@ -1,4 +1,4 @@
-"""The languages of kernel sources, by suffix, and what follows from the language for their copies."""
+"""The languages of kernel sources, by suffix, and what a copy can do with a source of each language."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def takes_macros(source: str) -> bool:
 def can_be_included(source: str) -> bool:
     """Return whether a copy can include a kernel source; otherwise the copy contains the source's text.
 
-    Meson looks for modules in the text of Fortran sources. `#include` has no escapes for quotes and trigraphs.
+    Meson searches the text of Fortran sources for modules. In `#include`, quotes and trigraphs cannot be escaped.
     """
     return language_of(source) != "fortran" and '"' not in source and "??" not in source
 

@@ -1,6 +1,6 @@
 """The build matrix as data: kernels x levels, each cell with verdict, reason, flags and facts about its code.
 
-docs/matrix.schema.json describes its JSON. Binaries contain it in notes (`matrix_notes`).
+docs/matrix.schema.json describes the matrix as JSON. Binaries contain their matrix in notes (`matrix_notes`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Code:
     `code_bytes` is the size of the code. Neither counts debug information, whose size depends on the build folder.
     `instructions` is the number of instructions. `families` maps each feature that some CPUs of the architecture lack
     to the number of instructions that need it. `widest` is the width of the widest vector register in bits: 0 if no
-    instruction uses one, 8192 for a tile. If isagen does not decode code for the processor, these three are None,
-    empty and 0. Objects with the same `digest` have the same code, data and relocations.
+    instruction uses one, 8192 for a tile. If isagen cannot decode the processor's code, `instructions` is None,
+    `families` empty, and `widest` 0. Objects with the same `digest` have the same code, data and relocations.
     """
 
     loaded_bytes: int
@@ -33,9 +33,10 @@ class Code:
 
 
 def is_plain(levels: Iterable[Iterable[Code | None]]) -> bool:
-    """Return whether higher levels have code, and all of it needs only features that the lowest level's code needs.
+    """Return whether levels above the lowest have code, but this code needs no feature that the lowest's does not need.
 
-    `levels` are the codes of each level's copies, lowest level first. Code that is not decoded may need any feature.
+    `levels` contains the code of the copies of each level, lowest level first. The result is False if some code is not
+    decoded, as that code may need any feature.
     """
     lowest, *others = map(list, levels)
     all_codes = [code for codes in (lowest, *others) for code in codes]
@@ -48,7 +49,7 @@ def is_plain(levels: Iterable[Iterable[Code | None]]) -> bool:
 class MatrixCell:
     """One kernel at one level.
 
-    `verdict` is built, unavailable or disabled. The copy registers the `stubs`, which are None until it is compiled.
+    `verdict` is built, unavailable or disabled. `stubs` are those that the copy registers, None until it is compiled.
     `same_as` names the lowest required level whose copy has the same code. If `folded` names a level, this copy is not
     linked, and the stubs call that level's copy, which has the same code. `seconds` is the time that compiling took.
     """
@@ -78,8 +79,8 @@ class MatrixKernel:
 class BuildLevel:
     """One level: its verdict for the whole build, its flags by language, and the features that it needs at run time.
 
-    `requires` are the levels that it requires, directly or not. Its kernels are compiled with `macros`. `dropped` are
-    (flag, reason) of the optional flags that the compiler refuses.
+    `requires` are the levels that it requires, directly or through others. Its kernels are compiled with `macros`.
+    `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects.
     """
 
     name: str
@@ -95,7 +96,7 @@ class BuildLevel:
 
 @dataclass(frozen=True)
 class MatrixLevel(BuildLevel):
-    """One level of a matrix. `compiled` is None if it is unknown whether the level's code is compiled."""
+    """One level of a matrix. `compiled` is whether the code of the level is compiled, None if that is unknown."""
 
     compiled: bool | None
 
@@ -115,8 +116,9 @@ class Matrix:
 
     `features` is the name of the processor's features file, to which the table may add features. The environment
     variable `override` narrows the level at run time, as the `aliases` do. `baseline_only` is the reason why only the
-    lowest level is built, empty if every level was tried. The project's function `withhold` may withhold features of a
-    CPU at run time; empty if there is none. `known_bugs` maps each known bug of a compiler to the levels it affects.
+    lowest level is built, "" if every level was tried. `withhold` names the project's function that may withhold
+    features of a CPU at run time, "" if there is none. `known_bugs` maps each known bug of a compiler to the levels
+    that it affects.
     """
 
     project: str
@@ -144,7 +146,7 @@ class Matrix:
     known_bugs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def level(self, name: str) -> MatrixLevel | None:
-        """Return the level of a name in any case; None if the table has no such level."""
+        """Return the level that `name` names, in upper or lower case; None if the table has no such level."""
         return next((level for level in self.levels if level.name == name.upper()), None)
 
     def cells(self) -> Iterator[tuple[MatrixKernel, str, MatrixCell]]:
@@ -158,7 +160,7 @@ class Matrix:
 class KernelCode:
     """The stubs that one kernel source registers at one level, and its code, None if isagen does not read objects.
 
-    `folded` is that of `MatrixCell`.
+    `folded` is the same as in `MatrixCell`.
     """
 
     stubs: tuple[str, ...]
@@ -168,7 +170,7 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class LevelCode:
-    """The contents of one level's objects by kernel source; a note of the binary contains them."""
+    """The stubs and code in the objects of one level, by kernel source, as a note of the binary lists them."""
 
     project: str
     level: str

@@ -1,7 +1,7 @@
 """The build matrix in binaries: two kinds of notes, each compressed JSON.
 
-One note contains the matrix as configuring planned it (`record.MATRIX_OWNER`). For each level, another note lists the
-contents of the level's objects (`record.LEVEL_OWNER`).
+One note contains the matrix as configuring planned it (`record.MATRIX_OWNER`). For each level, a further note lists the
+stubs and code in the level's objects (`record.LEVEL_OWNER`).
 """
 
 from __future__ import annotations
@@ -18,21 +18,24 @@ from .matrix import MATRIX_FORMAT, LevelCode, Matrix
 from .plan import BUILT, DISABLED, UNAVAILABLE
 
 T = TypeVar("T", Matrix, LevelCode)
-# The most bytes of JSON that are read, twice the size of a matrix of ten thousand kernels. The limit bounds memory:
-# Python may use some thirty bytes for a byte of JSON.
+# The most bytes of JSON that are read: twice the size of a matrix of ten thousand kernels. The limit bounds memory, of
+# which Python may use some thirty bytes for each byte of JSON.
 LONGEST = 1 << 26
-# The formats that are read. A matrix of format 2 has no aliases.
+# The formats that this isagen reads. A matrix of format 2 has no aliases.
 FORMATS = (2, MATRIX_FORMAT)
 
 
 def pack(value: Matrix | LevelCode) -> bytes:
     """Return the content of a note."""
     data = json.dumps({"format": MATRIX_FORMAT, **vars(value)}, separators=(",", ":"), default=vars)
-    return zlib.compress(data.encode("ascii"), 6)  # 9 saves half a percent, and takes twice as long
+    return zlib.compress(data.encode("ascii"), 6)  # 9 would make it half a percent smaller in twice the time
 
 
 def unpack(kind: type[T], note: bytes, shown: str) -> T:
-    """Read a note of a file, which messages call `shown`. Raises `AuditError` if it is damaged or of another format."""
+    """Return the value in a note of the file that messages call `shown`.
+
+    Raises `AuditError` if the note is damaged or of another format.
+    """
     try:
         text = zlib.decompressobj().decompress(note, LONGEST)
         data: Any = json.loads(text)

@@ -5,31 +5,32 @@ from __future__ import annotations
 import re
 from functools import partial
 
-# Files and folders that configuring writes beside the fragment's outputs. Each set of kernels has its own plan.
+# The plan of a set of kernels, which configuring writes beside the fragment's outputs.
 PLAN = re.compile(r"isa_plan(?:\.(\w+))?\.json", re.ASCII)
-# The folder of the build steps; in it, the script that Python runs, and the folder of the rendered dispatch sources.
+# The folder of the copy of isagen that ninja runs. It contains the script for Python, and a folder of dispatch sources.
 TOOL_FOLDER = "isa_tool"
 TOOL_MAIN = "__main__.py"
 TEXTS_FOLDER = "texts"
 DISPATCH_SOURCE = re.compile(r"isa_dispatch(?:\.\w+)?\.c(?:pp)?\Z", re.ASCII)
-# The name of a set of kernels, which becomes part of file names and symbols.
+# What the name of a set of kernels may be: it becomes part of file names and symbols.
 SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
-# Sealing replaces these marks in the source of stubs: with the table of stubs, and with the notes of the levels.
+# In the source of the stubs, sealing replaces the first mark with the table of stubs, the second with levels' notes.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
-# Configuring replaces these marks: with the bytes of the matrix, and with the notes of a binary format.
+# In the dispatch source, configuring replaces the first mark with the bytes of the matrix, the second with the notes of
+# a binary format.
 MATRIX_MARK = "/*@ISA_MATRIX@*/"
 NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 
-# The format of matrices. Raise it for a change that an older reader does not understand.
+# The format of matrices: raise the number for a change that an older reader does not understand.
 MATRIX_FORMAT = 3
 
 # The end of a name that is private to a sealed level, as a regular expression: the level and the project's number.
 # Demanglers read `.` and letters, or `.` and digits, as the suffix of a clone, and reject anything else.
 SEALED = r"\.{level}\.\d+\Z"
-# The prefixes of two symbols of each stub. A linker's error about such a symbol contains the remedy. The table of stubs
-# defines the first, a pointer to the function that an unset stub calls. ISA_DEFINE_DISPATCH defines the second, a
-# function that sets the stub.
+# The prefixes of two symbols of each stub. If one is undefined, the linker's error shows the name, and so the remedy.
+# The table of stubs defines the first, a pointer to the function that an unset stub calls. ISA_DEFINE_DISPATCH defines
+# the second, a function that sets the stub.
 UNREGISTERED_SYMBOL = "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_"
 BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
 # The prefixes of the symbols of a set's table of stubs, and of a function in its dispatch source.
@@ -60,8 +61,9 @@ def _of_set(name: str, kernels: str = "", suffix: str = "") -> str:
     return ".".join(filter(None, (name, kernels, suffix)))
 
 
-# The names of a set's folder of generated headers, and of its sources: dispatch, stubs with their kernels, and a whole
-# module's front. `suffix` is the Meson language of a source. The set's name is "" if a project has only one set.
+# These return names for a set of kernels, "" if a project has only one set: of its folder of generated headers, and of
+# its generated sources. The sources are for dispatch, for stubs and their kernels, and, if the set is a whole module,
+# for the module that opens the private ones. `suffix` is the Meson language of a source.
 headers_folder = partial(_of_set, "isa_include")
 dispatch_name = partial(_of_set, "isa_dispatch")
 stubs_name = partial(_of_set, "isa_stubs")
@@ -69,15 +71,15 @@ front_name = partial(_of_set, "isa_front")
 
 
 def plan_name(kernels: str = "") -> str:
-    """Return the name of the plan file of a set of kernels, named `kernels`; "" if a project has only one set."""
+    """Return the name of the plan file of the set `kernels`, "" if a project has only one set."""
     return _of_set("isa_plan", kernels, "json")
 
 
 def symbols_suffix(project: str, kernels: str) -> str:
-    """Return the suffix of the symbols of a set's dispatch, which is unique in a program.
+    """Return the suffix that makes the symbols of a set's dispatch unique in a program.
 
-    `project` is the full name. The suffix of `foo_bar` is foo__bar, and that of `foo-bar.stats`, the set `stats` of the
-    project `foo-bar`, is foo_2d_bar_set_stats.
+    `project` is the project's name, with ".SET" for the set `kernels`. The suffix of the project `foo_bar` is foo__bar.
+    The suffix of `foo-bar.stats`, the set `stats` of the project `foo-bar`, is foo_2d_bar_set_stats.
     """
     name = project.removesuffix(f".{kernels}") if kernels else project
     parts = ("__" if c == "_" else c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in name)

@@ -1,4 +1,4 @@
-"""The objects that Meson compiles from copies: the copy, the kernel and the level of each."""
+"""Finds the copy, the kernel and the level of each object that Meson compiles from a copy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .plan import Plan
 
 
 def unit_folder(unit: str) -> str:
-    """Return the name of the folder where Meson puts the objects of a unit."""
+    """Return the name of the folder in which Meson writes the objects of a unit, which is a static library."""
     return f"lib{unit}.a.p"
 
 
@@ -19,7 +19,7 @@ class CompiledObjects:
 
     def __init__(self, plan: Plan) -> None:
         self._kernels = {cell.copy: (cell.level, kernel.source) for kernel, cell in plan.copies()}
-        # Meson writes paths with underscores in objects' names.
+        # In names of objects, Meson replaces the separators of paths with underscores.
         flat = str.maketrans("/:", "__")
         self._copies = {
             (unit_folder(unit.name), copy.translate(flat)): copy for unit in plan.units for copy in unit.copies

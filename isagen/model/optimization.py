@@ -8,19 +8,23 @@ from collections.abc import Sequence
 # The options of -O3 for vectorising: at -O2, GCC 11 vectorises nothing, and later versions only loops that need no
 # check at run time (GCC 12 release notes, "very-cheap").
 VECTORISER = ("-ftree-vectorize", "-fvect-cost-model=dynamic")
+# Options by which a project itself chooses how GCC vectorises.
 CHOICE = re.compile(r"-f(no-)?(tree-((loop|slp)-)?vectorize|vect-cost-model)\b")
 # Optimizations at which compilers vectorise no loop, or hardly any.
 SCALAR = ("-O", "-O0", "-O1", "-Og", "-Os", "-Oz")
 
 
 def optimization_of(option: str, args: Sequence[str]) -> str:
-    """Return the last -O of a compiler's `args`, or else that of Meson's `option`; "" if neither has one."""
+    """Return the last -O option in a compiler's `args`, or else that of `option`, a value of Meson's optimization.
+
+    The result is "" if neither has one.
+    """
     words = [arg for arg in args if arg.startswith("-O")]
     return words[-1] if words else f"-O{option}" if option not in ("", "plain") else ""
 
 
 def vectoriser(compiler: str, option: str, args: Sequence[str]) -> tuple[str, ...]:
-    """Return the options that make a compiler, by Meson's id, vectorise kernels; none if `args` have such options."""
+    """Return options that make a `compiler` (Meson's id) vectorise kernels; none if it does, or if `args` choose."""
     hardly_vectorises = compiler == "gcc" and optimization_of(option, args) == "-O2"
     return VECTORISER if hardly_vectorises and not any(map(CHOICE.match, args)) else ()
 
@@ -30,7 +34,7 @@ def is_scalar(optimization: str) -> bool:
     return not optimization.startswith("-O") or optimization in SCALAR
 
 
-# The message if no level gains; {} is the name of the lowest level.
+# The message if higher levels use no more instructions; {} is the name of the lowest level.
 PLAIN_CODE = "no kernel uses an instruction that {} lacks"
 
 

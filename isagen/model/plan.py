@@ -1,4 +1,4 @@
-"""The plan: kernels x levels, each cell with flags, verdict and reason; and the configured build that contains it."""
+"""The plan: kernels x levels, each cell with flags, verdict and reason. A configured build contains the plan."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .matrix import BuildLevel, MatrixCompiler
 from .names import dispatch_name, front_name
 from .record import Record
 
-# The verdicts of a cell: it is compiled; the compiler cannot build it; project, packager or baseline switch it off.
+# The verdicts of a cell: its copy is compiled; the compiler cannot build it; project, packager or baseline disable it.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 # The reason why no link is audited if the audit does not read the format of linked files.
 UNREAD_LINKS = "isagen does not read what this build links"
-# How links are audited where a step of ninja follows them.
+# `LinkAudit.how` if ninja audits the targets that a project lists, in a step after each link.
 BY_TARGETS = "by isagen/audit, only targets in isa_links"
 
 
@@ -24,7 +24,8 @@ class Verdict:
     """The result of probing one level with the compiler of one language.
 
     `flags` are the level's flags without the `dropped` ones (flag, reason). All of `features` must be checked at run
-    time: the level's own, those of the levels below, and those whose macro the compiler predefines under `flags`.
+    time: the level's own, those of the levels that it requires, and those whose macro the compiler predefines under
+    `flags`.
     """
 
     available: bool
@@ -53,8 +54,9 @@ class Cell:
 class KernelRow:
     """One kernel source (path from the project's root) with its cells, lowest level first.
 
-    `shown_path` is the path from the build folder's root, which compiler messages and debuggers show. The build makes a
-    `generated` source. `registers` maps stubs to functions that isagen registers after it includes `header`.
+    `shown_path` is the path from the build folder's root, which compiler messages and debuggers show. A `generated`
+    source is made by the build. `registers` maps stubs to the functions that isagen registers for them: the generated
+    registration includes `header`.
     """
 
     source: str
@@ -68,7 +70,7 @@ class KernelRow:
 
     @property
     def included(self) -> bool:
-        """Whether copies include the source; otherwise they contain its text, and are written again when it changes."""
+        """Whether copies include the source. Otherwise they contain its text, and are rewritten if the text changes."""
         return not self.generated and can_be_included(self.shown_path)
 
 
@@ -76,7 +78,7 @@ class KernelRow:
 class LevelRow(BuildLevel):
     """One level of a plan.
 
-    `added` are the features that its flags turn on although neither the table nor a level below names them.
+    `added` are the features that its flags turn on, although the table names them neither for it nor for a lower level.
     """
 
     added: tuple[str, ...] = ()
@@ -94,11 +96,11 @@ class Unit:
 
 @dataclass(frozen=True)
 class Plan:
-    """The whole plan of one set of kernels; `kernel_set` is its name, "" in a project that has only one.
+    """The plan of one set of kernels. `kernel_set` is the name of the set, "" if a project has only one.
 
     The environment variable `override` narrows the level, as the `aliases` do. If the kernels are a whole extension
-    module, `module` is its name; it is "" for kernels behind stubs. The project's function `withhold` may withhold
-    features of a CPU; it is "" if there is none.
+    module, `module` is the name of the module; for kernels behind stubs, it is "". `withhold` names the project's
+    function that may withhold features of a CPU at run time, "" if there is none.
     """
 
     table: str
@@ -113,7 +115,7 @@ class Plan:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables that narrow the level, the first of highest priority."""
+        """The environment variables that narrow the level, highest priority first."""
         return tuple(name for name in (self.override, *(alias.variable for alias in self.aliases)) if name)
 
     def built_levels(self) -> tuple[str, ...]:
@@ -140,7 +142,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Limit:
-    """The reason why only the lowest level is built; empty if every level is tried.
+    """The `reason` why only the lowest level is built, "" if every level is tried.
 
     If objects are `opaque`, isagen cannot read them: nothing is sealed or audited, and the build searches their bytes
     for registrations. With a `foreign` compiler, isagen uses only options and extensions that all compilers have.
@@ -155,8 +157,8 @@ class Limit:
 class Sealing:
     """How levels are sealed, or the `reason` why they are not.
 
-    Sealed names end in the `project_number`, so that those of two projects differ. If levels `fold`, a copy with the
-    same code as at a lower level is not linked.
+    Sealed names end in the `project_number`, so that the names of two projects differ. If levels `fold`, a copy is not
+    linked if it has the same code as the copy of a lower level.
     """
 
     project_number: str = ""
@@ -173,7 +175,8 @@ class Sealing:
 class LinkAudit:
     """The audit of links. `how` describes for people how links are audited, or why they are not.
 
-    `linkers` maps names of linkers to their paths; scripts are called instead of them. `mode` is error, warn or off.
+    `linkers` maps names of linkers to their paths: the compiler calls a script of isagen in place of each. `mode` is
+    error, warn or off.
     """
 
     mode: str = "off"
@@ -201,7 +204,7 @@ class CompilerUse(MatrixCompiler):
 
 @dataclass(frozen=True)
 class Build:
-    """A configured build: the plan, and the settings that it is for. `isagen` is the version that configured it.
+    """A configured build: the plan and its settings. `isagen` is the version of isagen that configured the build.
 
     `known_bugs` maps each known bug of a compiler to the built levels that it affects.
     """
@@ -226,7 +229,10 @@ class Build:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of the sources that need no compiled kernel: of dispatch, and of a whole module's front module."""
+        """The names of generated sources that need no compiled kernel: the dispatch source, and a module's front.
+
+        A front is the part of a whole module that Python imports, and that opens the private module of a level.
+        """
         kernel_set, language = self.plan.kernel_set, self.dispatch_language
         fronts = [front_name(kernel_set, language)] if self.plan.module and self.sealing.active else []
         return dispatch_name(kernel_set, language), *fronts

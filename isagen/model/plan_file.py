@@ -17,7 +17,7 @@ from .registrations import Registrations
 
 T = TypeVar("T")
 
-# The format of plans and registrations. Raise it for a change that an older reader does not understand.
+# The format of plans and registrations: raise the number for a change that an older reader does not understand.
 PLAN_FORMAT = 13
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
@@ -30,7 +30,7 @@ def plan_text(build: Build) -> str:
 def read_plan(path: AnyPath) -> Build:
     """Return the build that the plan file at `path` describes.
 
-    Raises `PlanError` if it is missing, damaged, or of another format.
+    Raises `PlanError` if the file is missing, damaged, or of another format.
     """
     return _read(Build, path, RECONFIGURE)
 
@@ -51,9 +51,9 @@ def read_registrations(path: Path) -> Registrations:
 
 
 def outputs_folder(folder: Path) -> Path:
-    """Return the folder of the outputs of the targets that are declared in a `folder` of a build.
+    """Return the folder in which Meson puts the outputs of targets that a `folder` of a build declares.
 
-    That is `folder` itself, or with Meson's option layout=flat one folder for the whole build.
+    With Meson's option layout=flat, that is one folder for the whole build, otherwise `folder` itself.
     """
     for root in (folder, *folder.parents):
         if (root / "meson-private").is_dir():
@@ -81,7 +81,7 @@ def plans_in(folder: Path) -> Iterator[Path]:
 
 
 def _read(kind: type[T], path: AnyPath, remedy: str) -> T:
-    """Return the instance of `kind` that a file describes. Raises `PlanError` if it cannot be read or is damaged."""
+    """Return the instance of `kind` that a file describes. Raises `PlanError` with the `remedy` if reading fails."""
     try:
         with open(path, encoding="utf-8") as stream:
             data: Any = json.load(stream)

@@ -1,6 +1,6 @@
 """Replacements of characters that cannot be printed."""
 
-# A terminal obeys control characters, and the notes of a binary may contain any.
+# A terminal executes control characters, and the notes of a binary may contain any: texts show their numbers instead.
 CONTROLS = {number: f"\\x{number:02x}" for number in (*range(0x20), *range(0x7F, 0xA0))}
-# Lone surrogates cannot be encoded, except those that stand for bytes of a name that are not UTF-8 (PEP 383).
+# Lone surrogates cannot be encoded. Those left out here can: they stand for bytes that are not UTF-8 (PEP 383).
 SURROGATES = dict.fromkeys((*range(0xD800, 0xDC80), *range(0xDD00, 0xE000)), "\N{REPLACEMENT CHARACTER}")

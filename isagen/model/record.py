@@ -1,8 +1,8 @@
 """The record: facts of a build inside its binaries, so that the binaries can be audited without the build folder.
 
-The record is an ELF note of the owner ``isagen``, whose content is JSON. `strip` and `--gc-sections` do not remove
-notes. The code of a sealed level is in sections of its own, such as `.isa_text.LEVEL`: they show the level in stripped
-files too.
+The record is JSON in an ELF note of the owner ``isagen``, or in the like of other formats. `strip` and `--gc-sections`
+do not remove notes. The code of a sealed level is in separate sections, such as `.isa_text.LEVEL`, which show the level
+in stripped files too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .errors import AuditError
 RECORD_OWNER = "isagen"
 # The owners of the notes with the build matrix (`matrix_notes`).
 MATRIX_OWNER, LEVEL_OWNER = "isagen.matrix", "isagen.level"
-# The formats of records, and of records of private modules, which a reader of the first format does not understand.
+# The formats of records: of ordinary ones, and of those of private modules, which readers of format 1 must refuse.
 RECORD_FORMAT, MODULE_FORMAT = 1, 2
 
 
@@ -38,8 +38,8 @@ class Record:
     """The facts of a build that the audit needs.
 
     Every object of the build may use the `baseline` features. `levels` maps each built level to its features, which the
-    generated code checks at run time. `features` is the name of the features file that names them. In the record of a
-    private module, which is opened only after the check, `module` is the level of all its code.
+    generated code checks at run time. `features` is the name of the file that defines all features. A private module is
+    opened only after the check: in its record, `module` is the level of all its code.
     """
 
     project: str
@@ -54,7 +54,7 @@ class Record:
     module: str = ""
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON, with the levels in their order."""
+        """Return the record as one line of JSON, in which the levels keep their order."""
         data = asdict(self)
         if not self.module:
             del data["module"]
@@ -82,7 +82,7 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def record_from_json(text: bytes | str, shown: str) -> Record:
-    """Read a record. Raises `AuditError` if it is damaged, or of a later isagen."""
+    """Return the record in a note's text. Raises `AuditError` if the record is damaged, or of a later isagen."""
     try:
         data: dict[str, Any] = json.loads(text)
         file_format, own = data.pop("format"), MODULE_FORMAT if "module" in data else RECORD_FORMAT

@@ -1,4 +1,4 @@
-"""Registrations in the objects of one level: the stubs of each kernel source, and the data that all levels share."""
+"""What the objects of one level register and share: each kernel source's stubs, and the data common to all levels."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .matrix import Code, KernelCode, LevelCode
 class Registered:
     """One kernel source at one level.
 
-    `registers` are the stubs that it gives a function, and `without` those for which it registers that it has none.
-    `code` is None if isagen does not read objects.
+    `registers` are the stubs for which the source registers a function, `without` the stubs for which it registers that
+    it has none. `code` is None if isagen does not read objects.
     """
 
     registers: tuple[str, ...] = ()
@@ -25,9 +25,9 @@ class Registered:
 class Registrations:
     """One level: its kernel sources, and the size and initial value of each weak variable that all levels share.
 
-    `folded` maps kernel sources without code at this level to the lower level whose code their stubs call. The names in
-    the level's objects are `private_names`, which only this level defines and no linker merges, and `public_names`, to
-    which other objects may refer. `initialised_variables` are private weak variables with dynamic initialisation.
+    `folded` maps kernel sources without code at this level to the lower level whose code their stubs call. Of the names
+    in the level's objects, `private_names` are defined by this level alone, and no linker merges them; other objects
+    may refer to `public_names`. `initialised_variables` are private weak variables with dynamic initialisation.
     """
 
     level: str
@@ -39,7 +39,7 @@ class Registrations:
     public_names: tuple[str, ...] = ()
 
     def level_code(self, project: str) -> LevelCode:
-        """Return the contents of the level for the matrix of a project."""
+        """Return the stubs and code of the level, for the matrix of `project`."""
         kernels = {
             source: KernelCode(registered.registers, registered.code, self.folded.get(source, ""))
             for source, registered in self.kernels.items()

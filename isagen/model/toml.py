@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 class Section:
-    """One TOML table, and the keys of it that were read.
+    """One TOML table, which records the keys that were read.
 
-    Every message starts with the file and the dotted key. `error` is the class that is raised. Call `finish` after the
-    last read: it reports the first key that was not read.
+    Every message starts with the file and the dotted key. `error` is the class that is raised. `finish`, called after
+    the last read, reports the first key that was not read.
     """
 
     def __init__(self, data: Mapping[str, Any], file: str, error: type[IsagenError], path: str = "") -> None:
@@ -118,13 +118,13 @@ class Section:
         return {key: self.strings(key) for key in self._data}
 
     def check(self, key: str, what: str, names: Iterable[str], known: Collection[str]) -> None:
-        """Raise for the first of `names`, the value of `key`, that is not in `known`; `what` is a noun for names."""
+        """Raise an error for the first of `names`, the value of `key`, that is not in `known`: "there is no `what`"."""
         for name in names:
             if name not in known:
                 raise self.fail(key, f"there is no {what} {name!r}", did_you_mean(name, known))
 
     def record(self, kind: type[T], **values: Any) -> T:
-        """Read the fields of the dataclass `kind` that are not in `values`, by name and type, and `finish`."""
+        """Return a `kind`, a dataclass: its fields are `values` and, read by name and type, keys. Then `finish`."""
         types = _hints(kind)
         for field in fields(kind):  # type: ignore[arg-type]
             optional = field.default is not MISSING or field.default_factory is not MISSING
