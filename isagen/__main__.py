@@ -1,4 +1,4 @@
-"""`python -m isagen`, and `python isagen/__main__.py` in a source tree: how the kernels' build calls it."""
+"""Runs the command line, for `python -m isagen` and, in the build of `kernels/`, for `python isagen/__main__.py`."""
 
 import os
 import sys

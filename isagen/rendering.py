@@ -1,4 +1,4 @@
-"""Renders templates as text. Templates only lay out values, which code computes."""
+"""Renders templates as text. Code computes all values, and templates only lay them out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jinja2
 from .binary.formats import FOLDER as BINARY_FORMATS
 from .processors.registry import FOLDER as PROCESSORS
 
-# The suffix of the templates of web pages, in which texts that are not marked as markup are escaped.
+# The suffix of templates of web pages: in these, texts are escaped unless they are `Markup`.
 PAGES = ".html.j2"
 
 

@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     fail_on = kinds_of(options.fail_on)
     allowances = AllowFiles(read_allow_files(options.allow))
-    standard_output()  # set to escape letters of symbols that it cannot encode
+    standard_output()  # from here on, it escapes letters of symbols that it cannot encode
     results = _results(options, allowances)
     if options.format == "json":
         data = as_data(results, fail_on, allowances, brief=options.summary, counted=options.list_counted)
@@ -99,9 +99,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _results(options: argparse.Namespace, allowances: AllowFiles) -> list[Result]:
-    """Return the results. If the output is text, print each result as soon as there is one.
+    """Audit the targets, and return the results. If the output is text, print each result when its audit ends.
 
-    Nothing is printed before the first file that can be audited: if there is none, the output is only an error.
+    Nothing is printed before a file could be audited: if no file can be, the output is only an error.
     """
     results: list[Result] = []
     printed = 0
@@ -119,12 +119,15 @@ def _results(options: argparse.Namespace, allowances: AllowFiles) -> list[Result
 
 
 def _shown(text: str) -> str:
-    """Return whole lines as wide as the terminal, if the standard output is one."""
+    """Return a text of whole lines, wrapped to the terminal's width if the standard output is a terminal."""
     return wrapped(text.split("\n")[:-1], indent=" " * 6)
 
 
 def kinds_of(text: str) -> Collection[str] | None:
-    """Return the kinds of findings that --fail-on names, None for the default. Raises `AuditError` for any other."""
+    """Return the kinds of findings in `text`, the value of --fail-on; None for the default.
+
+    Raises `AuditError` for an unknown kind.
+    """
     words = [word.lower() for part in text.split(",") if (word := part.strip())]
     if words == [DEFAULT]:
         return None
@@ -143,17 +146,17 @@ def kinds_of(text: str) -> Collection[str] | None:
 
 
 def _baselines(option: str | None) -> Baselines:
-    """Return the baselines of all processors: the level named by --baseline, and the lowest of other processors.
+    """Return the baseline of each processor: the level that --baseline names, or else the processor's lowest level.
 
-    Raises `AuditError` if no baseline table has the level.
+    Raises `AuditError` if no processor has the level.
     """
     tables = [load_table(name, Path.cwd(), "--baseline") for name in baseline_tables()]
-    asked = re.sub("[-.]", "_", (option or "").upper())
+    wanted = re.sub("[-.]", "_", (option or "").upper())
     names = [name for table in tables for name in table.names()]
-    if option is not None and asked not in names:
+    if option is not None and wanted not in names:
         raise AuditError(f"there is no level {option!r}", where="--baseline", remedy=did_you_mean(option, names))
     baselines = {}
     for table in tables:
-        name = asked if asked in table.names() else table.lowest.name
-        baselines[table.features.name] = Baseline(name, table.required_features(name), everywhere=name == asked)
+        name = wanted if wanted in table.names() else table.lowest.name
+        baselines[table.features.name] = Baseline(name, table.required_features(name), everywhere=name == wanted)
     return baselines

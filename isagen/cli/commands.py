@@ -1,4 +1,4 @@
-"""Parses the command line and runs a command; `configure`, which only Meson calls, has a parser of its own."""
+"""Parses the command line and runs a command, except `configure`: only Meson calls it, and it has another parser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS = (
 def run_command(words: Sequence[str]) -> int:
     """Run the command that `words` name; return the exit status."""
     parser = make_parser()
-    if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
+    if "_ARGCOMPLETE" in os.environ:  # a shell requests completions
         import argcomplete
 
         argcomplete.autocomplete(parser)

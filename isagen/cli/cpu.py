@@ -79,7 +79,10 @@ def ipex_text(cpu: Cpu) -> str:
 
 
 def features_data(cpu: Cpu) -> dict[str, Any]:
-    """Return the registers, whether the OS saves each state, and whether the CPU has each feature, saved or not."""
+    """Return the registers, whether the OS saves each state, and whether the CPU has each feature.
+
+    A feature that the CPU has is listed as such even if the OS does not save its state.
+    """
     return {
         **cpu.registers,
         "os": {name: name in cpu.saved for name in cpu.features.states},
@@ -88,7 +91,7 @@ def features_data(cpu: Cpu) -> dict[str, Any]:
 
 
 def features_lines(cpu: Cpu) -> Iterator[str]:
-    """Yield the same data as lines for people."""
+    """Yield the data of `features_data` as lines of text."""
     data = features_data(cpu)
     for heading, wanted in (("has", True), ("lacks", False)):
         yield f"{heading}: {' '.join(name for name, has in data['features'].items() if has is wanted) or 'nothing'}"
@@ -102,9 +105,9 @@ def features_lines(cpu: Cpu) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Probed:
-    """The features that a `compiler` turns on under the flags of each level, or the `problem` why no compiler ran.
+    """The features that `compiler` turns on under the flags of each level; or `problem`, the reason why none was run.
 
-    The compiler cannot build the `unavailable` levels: of these, only the table's features are known.
+    The compiler cannot build the `unavailable` levels: of their features, only those in the table are known.
     """
 
     compiler: str = ""
@@ -114,7 +117,7 @@ class Probed:
 
     @property
     def source(self) -> str:
-        """A sentence about where the features of levels are from."""
+        """A sentence that says where the features of levels are from."""
         if self.problem:
             return f"the features that the levels' flags turn on beyond the table's are not known: {self.problem}"
         return f"features: those of the table, and what the levels' flags turn on under {self.compiler}"
@@ -137,9 +140,10 @@ def _probe(command: str | None, table: Table) -> Probed:
 
 
 def levels_data(table: Table, missing: Mapping[str, tuple[str, ...]], probed: Probed) -> dict[str, Any]:
-    """Return the table's name, the level that runs here, and of each level whether it is supported and what it lacks.
+    """Return the names of the table and of the level that runs here, and the facts about each level.
 
-    `available` is null where no compiler was probed.
+    These are whether CPU and OS support the level, which of its features are missing, and whether the compiler can
+    build it (null if no compiler was probed).
     """
     levels = {
         name: {
@@ -158,7 +162,7 @@ def _best(missing: Mapping[str, tuple[str, ...]]) -> str | None:
 
 
 def summary_lines(table: Table, missing: Mapping[str, tuple[str, ...]], probed: Probed) -> Iterator[str]:
-    """Yield which level runs here, which are supported, and what the others lack."""
+    """Yield lines: which level runs here, which levels are supported, and what CPU and OS lack for the others."""
     supported = [name for name, features in missing.items() if not features]
     lacking = [f"{name} ({' '.join(features)})" for name, features in missing.items() if features]
     best = _best(missing)

@@ -1,4 +1,4 @@
-"""Calls one command, flushes the standard output, and is the only place that turns an error into an exit."""
+"""Runs the command that the arguments name. Only this module turns an error into an exit status."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     if words[:1] == [FOR_MESON]:
-        from ..configure.fragment import answer_fragment  # Meson waits for it, and it needs none of the other commands
+        from ..configure.fragment import answer_fragment  # imported alone, because Meson waits for this command
 
         return answer_fragment(words[1:])
     from .commands import run_command

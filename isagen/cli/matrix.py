@@ -71,7 +71,7 @@ def run_matrix(options: argparse.Namespace) -> int:
 
 
 def _page(matrices: Sequence[Found], speeds: Path | None) -> str:
-    """Return the page of several matrices, each under its own label, with the hot loops of those in build folders."""
+    """Return a page of matrices, each under a distinct label; those of build folders with their hot loops."""
     labels = Counter(found.label for found in matrices)
     labelled = [
         (found.label if labels[found.label] == 1 else f"{number}: {found.label}, {found.matrix.project}", found)
@@ -158,7 +158,10 @@ def run_diff(options: argparse.Namespace) -> int:
 
 
 def _pairs(options: argparse.Namespace, before: list[Found], after: list[Found]) -> list[tuple[str, Found, Found]]:
-    """Return pairs of matrices, with their name. Raises `ProjectError` if the sides are not of the same binaries."""
+    """Return (name, old, new) for each binary, by which the matrices of both sides are paired.
+
+    If each side has one matrix, the name is "". Raises `ProjectError` if the sides are not of the same binaries.
+    """
     if len(before) == len(after) == 1:
         return [("", before[0], after[0])]
     old, new = (

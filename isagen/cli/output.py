@@ -37,7 +37,7 @@ def standard_output() -> TextIO:
 
 
 def wrapped(lines: Iterable[str], indent: str = "    ", code: str = "", stream: TextIO | None = None) -> str:
-    """Return lines as text. If `stream` (by default the standard output) is a terminal, they are wrapped to its width.
+    """Return lines as text, wrapped to the terminal's width if `stream` (default: the standard output) is a terminal.
 
     The parts of a wrapped line, except the first, begin with `indent`. Lines that begin with `code` are not wrapped.
     """
@@ -64,7 +64,7 @@ def write(options: argparse.Namespace, text: str) -> None:
 
 
 def write_lines(options: argparse.Namespace, lines: Sequence[str], indent: str = "    ") -> None:
-    """Write lines, wrapped where they go to a terminal; further lines of each begin with `indent`."""
+    """Write lines, wrapped as `wrapped` does it if the standard output gets them."""
     write(options, wrapped(lines, indent) if options.output is None else "".join(f"{line}\n" for line in lines))
 
 
@@ -74,9 +74,9 @@ def write_data(options: argparse.Namespace, data: Any) -> None:
 
 
 def flush(text: str = "") -> None:
-    """Write `text` and flush the standard output, so that an error can still change the exit status.
+    """Write `text` to the standard output and flush it, so that an error can still change the exit status.
 
-    After an error, the buffered output is discarded: Python would fail to flush it again at exit.
+    After an error, the buffered output is discarded: at exit, Python would flush it again, and fail again.
     """
     stream = sys.stdout
     if stream is None:  # closed

@@ -1,4 +1,4 @@
-"""The parser of isagen's arguments: its errors name the nearest command, option or value, or the help."""
+"""The parser of isagen's arguments: its errors suggest the nearest command, option or value, or refer to the help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ..planning.config import DEFAULT_TABLE
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are one message with a remedy.
 
-    If `rest` is set, the option of that name gets all arguments after `--`: argparse would look for options in them.
+    If `rest` is set, the result's attribute of that name gets all arguments after `--`, which may start with a dash:
+    argparse would read such arguments as options.
     """
 
     rest: str = ""
@@ -52,7 +53,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"{name}: unknown value {value!r}", did_you_mean(str(value), choices))
 
 
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # a string: the class takes no parameter at run time
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # a string: at run time, the class is not generic
 
 
 def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:

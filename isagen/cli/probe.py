@@ -38,13 +38,13 @@ def run(options: argparse.Namespace) -> int:
         print(f"only {table.lowest.name}: {limit.reason}")
     limited = limited_verdicts(table, [compiler], limit) if limit.opaque else {}
     results = limited.items() if limit.opaque else probe_each(table, [compiler], NO_CACHE)
-    verdicts, known = {}, list(table.features.known_broken)
+    verdicts, unshown = {}, list(table.features.known_broken)
     for (level, _), verdict in results:
         verdicts[level] = verdict
         if options.format != "json":
-            own = compiler_family(compiler.id), compiler.version, compiler.baseline_macros if known else {}
-            bugs = [one for one in known if one.concerns(*own, verdict.features)]
-            known = [one for one in known if one not in bugs]  # each bug is shown once, at the lowest level
+            identity = compiler_family(compiler.id), compiler.version, compiler.baseline_macros if unshown else {}
+            bugs = [bug for bug in unshown if bug.concerns(*identity, verdict.features)]
+            unshown = [bug for bug in unshown if bug not in bugs]  # each bug is shown once, at the lowest level
             print(wrapped(_lines(level, verdict, [bug.text for bug in bugs])), end="", flush=True)
     if options.format == "json":
         print(json.dumps({level: asdict(verdict) for level, verdict in verdicts.items()}, indent=2))

@@ -1,4 +1,4 @@
-"""A line on the terminal that names the file or run in progress; nothing if the standard error is no terminal."""
+"""A line on the standard error that names the file or run in progress. It is shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Progress:
             self._status.start()
 
     def hide(self) -> None:
-        """Erase the line, to print something else; the next name shows it again."""
+        """Erase the line, so that the caller can print something else; `show` writes the line again."""
         self._status.stop()
 
 

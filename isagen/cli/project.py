@@ -42,7 +42,7 @@ def add_init(commands: Commands) -> None:
 def run_init(options: argparse.Namespace) -> int:
     """Run `isagen init`."""
     done = init_project(options.folder, name=options.name, fragment=options.fragment, force=options.force)
-    for line in list(done):  # complete before the first line is printed, which may fail
+    for line in list(done):  # a list, because printing may fail, and must not stop the writing of files
         print(wrapped(line.split("\n"), code=" "), end="")
     return 0
 

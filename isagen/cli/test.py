@@ -1,4 +1,4 @@
-"""`isagen test`: runs a command once per level, and shows which levels passed, and how each ran."""
+"""`isagen test`: runs a command once per level, and shows which levels passed, and on which machine each ran."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Probing: what a compiler can build, and what it turns on."""
+"""Probes compilers: which levels each can build, and which features the flags of a level turn on."""

@@ -13,7 +13,7 @@ from ..model.files import content_digest, write_atomically
 
 
 class Cache:
-    """A folder of JSON files. A file that cannot be read or written is no error, and neither is a missing `folder`."""
+    """A folder of JSON files. Failing to read or write one is no error. Without a folder, nothing is cached."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""One compiler: its identity, its macros, and whether it compiles a source. Its output is never run."""
+"""One compiler: its identity, its macros, and whether it compiles a source. The programs that it builds never run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from pathlib import Path
 from ..model.errors import CompilerError
 from ..model.files import FULL
 
-# Fortran compilers predefine no macro of a feature. Their probes are in C: gfortran calls the C compiler of its GCC.
+# The suffixes of probes by language. Fortran compilers predefine no macros of features, so the probes of Fortran are in
+# C: gfortran compiles them with the C compiler of its GCC.
 SUFFIX = {"c": ".c", "cpp": ".cpp", "fortran": ".c"}
 DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "clang-cl": "clang-cl", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
 CLANG_CL = "clang-cl"
-# Macros of compilers that predefine __GNUC__ but are neither GCC nor Clang, with Meson's compiler ids.
+# Meson's ids of compilers that predefine __GNUC__ but are neither GCC nor Clang, by a macro of each.
 FOREIGN = {
     "__ARMCOMPILER_VERSION": "armclang",
     "__EMSCRIPTEN__": "emscripten",
@@ -81,9 +82,9 @@ class Compiler:
 
     @property
     def machine(self) -> str:
-        """The processor that it compiles for, as the compiler prints it: ``aarch64``; "" if it prints none."""
-        asked = [*self.args, *self.spelled(["-dumpmachine"])]
-        return self.run(asked).out.partition("-")[0].strip() if self.known else ""
+        """The processor for which it compiles, as -dumpmachine prints it: ``aarch64``; "" if it prints none."""
+        args = [*self.args, *self.spelled(["-dumpmachine"])]
+        return self.run(args).out.partition("-")[0].strip() if self.known else ""
 
     def spelled(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return options of GCC and Clang as this compiler accepts them: clang-cl ignores many without ``/clang:``."""
@@ -91,7 +92,7 @@ class Compiler:
 
     @property
     def quiet_args(self) -> tuple[str, ...]:
-        """The project's arguments without those for warnings, which are meant for the project's code."""
+        """The project's arguments without those about warnings, which are meant for the project's code, not probes."""
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
         if self.language == "fortran":  # the C compiler warns about options for Fortran
             warning = re.compile(r"-(?!m|B|O|-sysroot)")
@@ -99,7 +100,7 @@ class Compiler:
 
     @property
     def wants_lto(self) -> bool:
-        """Whether the project's arguments ask for link-time optimisation."""
+        """Whether the project's arguments turn on link-time optimisation."""
         lto_args = [arg for arg in self.args if re.match(r"-f(no-)?lto\b|[-/]GL-?\Z", arg)]
         return bool(lto_args) and not lto_args[-1].startswith("-fno") and not lto_args[-1].endswith("-")
 
@@ -121,7 +122,7 @@ class Compiler:
             done.stderr.decode(errors="replace"),
         )
         full = next((error for error in map(os.strerror, FULL) if error in outcome.err and not outcome.ok), "")
-        if full:  # the verdict on the compiler would be wrong
+        if full:  # a failed run would be taken for a fault of the compiler
             raise CompilerError(
                 f"{self.name} cannot write: {full}",
                 where=tempfile.gettempdir(),
@@ -138,7 +139,10 @@ class Compiler:
 
     @cached_property
     def baseline_macros(self) -> Mapping[str, str]:
-        """The macros that it predefines under the project's own arguments alone; empty if it cannot list them."""
+        """The macros that it predefines under the project's arguments, without flags of levels.
+
+        They are empty if the compiler cannot list its macros.
+        """
         if self.dialect == "msvc":
             return {}
         macros, outcome = self.macros(())
@@ -155,9 +159,9 @@ class Compiler:
         return macros
 
     def with_own_version(self) -> Compiler:
-        """Return the compiler with the version that it prints itself, if it is GCC.
+        """Return the compiler with the version that it prints, if it is GCC.
 
-        Debian's GCC for Windows prints "12-posix", while Meson and GCC's macros have 12.0.0.
+        Debian's GCC for Windows prints "12-posix", while by Meson and by GCC's macros the version is 12.0.0.
         """
         printed = self.run(["-dumpfullversion"]).out.strip() if self.id == "gcc" and self.dialect == "gnu" else ""
         return replace(self, version=printed) if re.fullmatch(r"\d+[\w.+-]*", printed) else self
@@ -177,9 +181,9 @@ class Compiler:
     def build(self, text: str, flags: Sequence[str]) -> Outcome:
         """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
 
-        Builds link without the flags of levels too. With such flags, zig would compile its C++ library for each level.
-        Meson links by the linker itself, and not by clang-cl, so nothing is linked there. MSVC is never probed: isagen
-        builds its baseline alone.
+        Builds link without the flags of levels too. With these flags, zig would compile its C++ library for each level.
+        clang-cl only compiles: in its builds, Meson calls the linker, not the compiler, to link. MSVC is never probed:
+        isagen builds only its baseline.
         """
         with self._source("probe", text) as source:
             program = str(source.with_suffix(".exe"))
@@ -187,7 +191,7 @@ class Compiler:
             outcome = self.run([*self.quiet_args, *flags, "-Werror", "-c", "-o", target, *self._input(source)])
             if self.id == CLANG_CL or not outcome.ok:
                 return outcome
-            # Clang warns about arguments that a link does not use.
+            # -Wno-error: Clang warns about arguments that a link does not use.
             return self.run([*self.quiet_args, "-Wno-error", target, *self._linker_option, "-o", program])
 
     @contextmanager
@@ -200,13 +204,16 @@ class Compiler:
 
     @cached_property
     def _linker_option(self) -> tuple[str, ...]:
-        """The option for the project's linker, if the compiler finds no `ld`; `args` lack the one that Meson adds."""
+        """The option that selects the project's linker, if the compiler finds no `ld`.
+
+        Meson adds such an option to links, but not to the `args`.
+        """
         if not self.linker.startswith("ld.") or self.program("ld"):
             return ()
         return (f"-fuse-ld={self.linker.removeprefix('ld.')}",)
 
     def _input(self, source: Path) -> tuple[str, ...]:
-        """Return the words for a source: clang-cl takes a path such as /Users/me for an option."""
+        """Return the arguments for a source: without `--`, clang-cl reads a path such as /Users/me as an option."""
         return ("--", str(source)) if self.id == CLANG_CL else (str(source),)
 
     def _object(self, folder: Path) -> tuple[str, ...]:
@@ -214,7 +221,7 @@ class Compiler:
         return ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", target)
 
     def program(self, name: str) -> str | None:
-        """Return the path of a tool of the compiler's own toolchain (``as``, ``ld``, ``objcopy``), if there is one."""
+        """Return the path of a program of the compiler's toolchain (``as``, ``ld``, ``objcopy``), None without one."""
         if not self.known:
             return None
         path = self.run(self.spelled([f"-print-prog-name={name}"])).out.strip()
@@ -236,9 +243,9 @@ class Compiler:
 
 
 def find_compiler(language: str, command: Sequence[str]) -> Compiler:
-    """Return the compiler that `command` calls, with its id and version; it is called with the options of GCC.
+    """Return the compiler that `command` calls, with its id and version, to be called with the options of GCC.
 
-    Raises `CompilerError` if it does not exist, or if it is neither GCC nor Clang and compiles nothing.
+    Raises `CompilerError` if there is no such compiler, or if it is neither GCC nor Clang and compiles nothing.
     """
     program = command[0] if command else ""
     if shutil.which(program) is None:
@@ -268,7 +275,7 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
 
 
 def first_error(text: str) -> str:
-    """Return the first error in a compiler's output, without the temporary file's name."""
+    """Return the first error in a compiler's output, without the name of the temporary source."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"\berror\b", line, re.IGNORECASE)]
     line = (errors or lines or [""])[0]

@@ -1,7 +1,8 @@
-"""Probing one level with a compiler: whether the compiler can build it, and which features the flags turn on.
+"""Probes one level with a compiler: whether the compiler can build the level, and which features its flags turn on.
 
-A probe compiles, assembles and links a program as the build does: with the project's arguments and the level's flags,
-and with intrinsics whose result is used. Warnings are errors. The program is never run.
+A probe compiles, assembles and links a program as the build does, with the project's arguments and the level's flags.
+The program uses the results of its intrinsics, so that no compiler leaves them out. Warnings are errors. The program
+is never run.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from ..processors.known_broken import LEAVE_OUT
 from ..processors.table import Level, Table
 from .compiler import Compiler, Outcome, first_error
 
-# The words that a probe may use without a header. Parsing the headers of intrinsics takes most of a probe's time.
+# A probe of these words alone includes no header: parsing the headers of intrinsics takes most of a probe's time.
 OWN_WORDS = {"return", "argc", "argv"}
 
 
 def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdict | None:
-    """Return the verdict on a level if the compiler need not run for it, else None."""
+    """Return the verdict on a level if it is known without a run of the compiler, else None."""
     minimum = level.minimum.get(compiler_family(compiler.id))
     if minimum and older(compiler.version, minimum):
         return Verdict(False, f"{compiler.name} is older than {minimum}")
@@ -30,17 +31,17 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdi
         reason = f"{compiler.name} compiles Fortran alone, so isagen cannot see what the flags of {level.name} turn on"
         return Verdict(level.name == table.lowest.name and not level.flags.get("gnu"), reason)
     required = table.required_features(level.name)
-    for error in table.features.known_broken:
-        own = compiler_family(compiler.id), compiler.version, compiler.baseline_macros
-        if error.effect == LEAVE_OUT and error.concerns(*own, required):
-            return Verdict(False, f"{compiler.name} is known to be broken: {error.text}")
+    for bug in table.features.known_broken:
+        identity = compiler_family(compiler.id), compiler.version, compiler.baseline_macros
+        if bug.effect == LEAVE_OUT and bug.concerns(*identity, required):
+            return Verdict(False, f"{compiler.name} is known to be broken: {bug.text}")
     if "gnu" not in level.flags:
         return Verdict(False, f"the table has no gnu flags for {level.name}")
     return None
 
 
 def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
-    """Return the provisional verdict on a level, by its flags and the macros that these turn on."""
+    """Return the verdict on a level by its flags and by the macros that they define, before its program is built."""
     flags, dropped = _usable_flags(table, level, compiler)
     macros, reason = compiler.baseline_macros, ""
     if flags:
@@ -57,7 +58,7 @@ def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
 
 
 def build_probe(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> Verdict:
-    """Build a level's program if the `provisional` verdict is that it is available, and return the verdict."""
+    """Return the final verdict on a level: if it is available by the `provisional` one, its program must build too."""
     if not provisional.available:
         return provisional
     outcome = compiler.build(probe_text(table, [level]), provisional.flags)
@@ -65,7 +66,7 @@ def build_probe(table: Table, level: Level, provisional: Verdict, compiler: Comp
 
 
 def probe_text(table: Table, levels: Sequence[Level]) -> str:
-    """Return the program that probes `levels`. It includes headers only if a probe uses names from headers.
+    """Return the program that probes `levels`. It includes headers only if a probe has words beyond `OWN_WORDS`.
 
     The probe of a single level is the body of `main`. For several levels, each probe is a function, and `main` returns
     the sum of their results.
@@ -86,7 +87,7 @@ def _function(name: str, body: str) -> str:
 def _usable_flags(
     table: Table, level: Level, compiler: Compiler
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Return the level's flags with the optional flags that the compiler accepts, and the dropped ones with reasons."""
+    """Return the level's flags with the optional flags that the compiler accepts, and (flag, reason) of the others."""
     flags = compiler.spelled(table.features.processor.level_flags(level.flags["gnu"], compiler.args))
     optional = compiler.spelled(level.optional_flags.get("gnu", ()))
     if not optional or compiler.accepts((*flags, *optional)).ok:
@@ -106,9 +107,9 @@ def _usable_flags(
 def _wrong_macros(
     table: Table, level: Level, compiler: Compiler, flags: Sequence[str], macros: Mapping[str, str]
 ) -> str:
-    """Return the reason why the `macros` under a level's flags are not those of its features, or ""."""
-    known = table.features
-    if unknown := known.unknown(macros, compiler.baseline_macros):
+    """Return why the `macros` under a level's flags do not fit the level's features, "" if they do."""
+    features = table.features
+    if unknown := features.unknown(macros, compiler.baseline_macros):
         place = table.files[0].name if table.files else f"a table of your own that extends {table.name}"
         return (
             f"its flags turn on {', '.join(unknown)}, which no feature names, so that no CPU could be checked for it; "
@@ -116,15 +117,15 @@ def _wrong_macros(
             "may contain, otherwise add it to ignored_macros"
         )
     for name in level.features:
-        names = known.features[name].macros
-        if names and not known.features[name].is_on(macros):
+        names = features.features[name].macros
+        if names and not features.features[name].is_on(macros):
             undefined = f"{names[0]} is not defined under {' '.join(flags)}"
             return f"its flags do not turn on {name} ({undefined}), or {compiler.name} has no macro for it"
     return ""
 
 
 def _failure(outcome: Outcome) -> str:
-    """Return in one line why a compilation failed, and in which tool."""
+    """Return, in one line, which of compiler, assembler and linker failed, and why."""
     text = outcome.err or outcome.out
     if "Assembler messages:" in text:
         line = next((x for x in text.splitlines() if "Error:" in x), "").split("Error:", 1)[-1].strip()

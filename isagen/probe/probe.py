@@ -1,10 +1,10 @@
-"""Probing every level of a table with each compiler, in parallel, unless the cache has a valid verdict.
+"""Probes every level of a table with each compiler, in parallel, unless the cache has a valid verdict.
 
-A probe spends nearly all of its time on the headers of intrinsics. To read them once, one program probes a group of
-levels: it contains the intrinsics of them all, is compiled and assembled under the flags of the highest, and is linked
-without them. Each lower level has only flags that the highest has too, and the macros that the compiler predefines
-under its own flags (-dM -E) show which features these turn on. One fact is not shown: that the intrinsics of a lower
-level need no flag of a higher one.
+A probe spends nearly all of its time on the headers of intrinsics. To read the headers once, one program probes a group
+of levels. It contains the intrinsics of all these levels, is compiled and assembled under the flags of the highest
+level, and is linked without flags of levels. A lower level of the group has no flag that the highest level lacks. Each
+level's flags are also tried alone: the macros that the compiler then predefines (-dM -E) show the features that are on.
+A group does not show that the intrinsics of a lower level compile without the flags of a higher one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapp
 
 
 def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Iterator[tuple[tuple[str, str], Verdict]]:
-    """Probe as `probe_all` does, and yield the verdicts in order, none waiting for those after it."""
+    """Probe as `probe_all` does. Yield the verdicts in the order of levels, each as soon as it is known."""
     known: dict[tuple[str, str], Verdict | None] = {}
     groups: list[Group] = []
     for compiler in compilers:
@@ -44,7 +44,8 @@ def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Ite
         groups += [Group(table, compiler, levels) for levels in reversed(groups_of(table, compiler))]
     known |= {group.place(level): group.cached_verdict(level, cache) for group in groups for level in group.levels}
     with ThreadPoolExecutor() as pool:
-        # Groups wait for these checks. As all checks are submitted first, the pool cannot deadlock.
+        # The probe of a group waits for the checks of its levels. All checks are submitted before any group, so that
+        # waiting groups cannot occupy the whole pool.
         checks: dict[Group, list[tuple[Level, Future[Verdict]]]] = {}
         for group in groups:
             missing = [level for level in group.levels if known[group.place(level)] is None]
@@ -60,7 +61,7 @@ def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Ite
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Levels, highest first, that one program may probe with a compiler."""
+    """Levels, highest first, that one program can probe with a compiler."""
 
     table: Table
     compiler: Compiler
@@ -72,7 +73,7 @@ class Group:
 
     @cached_property
     def _inputs(self) -> list[Any]:
-        """Everything on which all verdicts of the group depend."""
+        """Everything on which the verdicts of all levels of the group depend, for their cache keys."""
         compiler, features = self.compiler, self.table.features
         return [
             PROBE_FORMAT,
@@ -101,7 +102,7 @@ class Group:
     def probe(self, provisional: Iterable[tuple[Level, Future[Verdict]]], cache: Cache) -> Mapping[str, Verdict]:
         """Probe levels of the group, highest first, and return the verdicts by level name.
 
-        A level that fails is not cached: the cause may be a header or a wrapper.
+        The verdict on a level that fails is not cached: its cause, such as a header, may change while the key does not.
         """
         verdicts = [(level, future.result()) for level, future in provisional]
         together = self._probed_together(verdicts)
@@ -115,7 +116,7 @@ class Group:
         return final
 
     def _probed_together(self, provisional: Sequence[tuple[Level, Verdict]]) -> set[str]:
-        """Return the levels that one program shows to be available."""
+        """Return the names of the levels that one program shows to be available."""
         highest = provisional[0][1]
         flags = set(units(highest.flags))
         members = [(level, verdict) for level, verdict in provisional if verdict.available]
@@ -127,10 +128,10 @@ class Group:
 
 
 def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) -> Mapping[tuple[str, str], Verdict]:
-    """Return the verdicts of a build with its lowest level alone, by (level name, language).
+    """Return the verdicts of a build that has only its lowest level, by (level name, language).
 
-    The other levels are unavailable for the reason of the `limit`. Nothing is linked: a link for a system that isagen
-    does not know may need unknown options.
+    The other levels are unavailable for the reason of the `limit`. Nothing is linked: on a system that isagen does not
+    know, a link may need options that isagen does not know.
     """
     verdicts: dict[tuple[str, str], Verdict] = {}
     for compiler in compilers:
@@ -140,7 +141,7 @@ def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) 
 
 
 def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
-    """Return the verdict on the lowest level: without flags if the limit is `foreign` or the compiler rejects them."""
+    """Return the verdict on the lowest level; without its flags if the limit is `foreign` or they are rejected."""
     flags = () if limit.foreign else table.lowest.flags.get(compiler.dialect, ())
     flags = flags if flags and compiler.accepts(flags).ok else ()
     features: Iterable[str] = ()
@@ -161,7 +162,7 @@ def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str,
 def groups_of(table: Table, compiler: Compiler) -> list[tuple[Level, ...]]:
     """Return the levels for which a compiler has to run, in groups, the highest level of each group first.
 
-    The highest level requires the others of its group, and has all their flags. A lower level with a flag that the
+    The highest level of a group requires the other levels, and has all their flags. A level with a flag that the
     highest lacks goes into another group.
     """
     rest = {level.name: level for level in table.levels if verdict_without_run(table, level, compiler) is None}
