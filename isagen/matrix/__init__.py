@@ -1,1 +1,1 @@
-"""The build matrix: kernels x levels, each with verdict and reason, for programs, for Meson and for a terminal."""
+"""Finds build matrices in builds, binaries and modules, explains them, and writes them for people and programs."""

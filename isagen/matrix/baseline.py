@@ -1,4 +1,4 @@
-"""Features that CPUs must have although no table lists them: those of the baseline, and those that flags turn on."""
+"""Features that CPUs must have although no table lists them: the baseline's, and those that levels' flags turn on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..model.plan import BUILT, Build, LevelRow
 from ..processors.features import features_of
 from ..processors.instructions import normal_name
 
-# Options that choose a CPU, which turns on features.
+# Options that turn on the features of a CPU.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")
 DEFAULT = "the default of "
 OWN_CPU = (
@@ -29,7 +29,7 @@ def beyond_architecture(build: Build) -> tuple[str, ...]:
 
 
 def baseline_origin(build: Build) -> str:
-    """Return where the baseline's features come from: options in compilers' commands or arguments, or their default."""
+    """Return where the baseline's features are from: options in compilers' commands or arguments, or their defaults."""
     names = _option_names(build)
     origins: dict[str, list[str]] = {}
     for language, compiler in build.compilers.items():
@@ -74,7 +74,10 @@ def additions_warnings(build: Build) -> Iterator[str]:
 
 
 def _option_names(build: Build) -> set[str]:
-    """Return the normal names by which options turn on the features of the baseline: their names and their macros."""
+    """Return the normal names of options that turn on the baseline's features: the features' names, and their macros.
+
+    Only the features that not every CPU of the architecture has are counted.
+    """
     features = features_of(build.record.features).features
     beyond = [features[name] for name in beyond_architecture(build) if name in features]
     macros = (macro.partition("=")[0].strip("_") for feature in beyond for macro in feature.macros)

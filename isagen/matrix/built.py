@@ -1,4 +1,4 @@
-"""Reads matrices: that of a build folder, with compile times, and those in the notes of a binary."""
+"""Reads the matrix of a build folder, with compile times, and the matrices in the notes of a binary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NINJA_LOG = ".ninja_log"
 
 
 def built_matrix(plan_path: Path) -> Matrix:
-    """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` if it cannot be read."""
+    """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` if the plan cannot be read."""
     build = read_plan(plan_path)
     registrations = BuildObjects(build.plan, plan_path.parent, (), plan_path.parent).registrations
     codes = {level: registered.level_code(build.record.project) for level, registered in registrations.items()}
@@ -87,7 +87,7 @@ def matrices_in(binary: Binary) -> list[Matrix]:
     codes: dict[tuple[str, str], LevelCode] = {}
     for note in binary.notes(LEVEL_OWNER):
         code = unpack(LevelCode, note, binary.shown)
-        earlier = codes.get((code.project, code.level), code)  # several notes may be of the same level
+        earlier = codes.get((code.project, code.level), code)  # a level may have several notes
         codes[code.project, code.level] = replace(code, kernels={**earlier.kernels, **code.kernels})
     matrices = []
     for note in binary.notes(MATRIX_OWNER):

@@ -14,7 +14,7 @@ NOWHERE = "not there"
 
 @dataclass(frozen=True)
 class Change:
-    """One difference: the name of the fact that differs, and its text on both sides, "" if it is empty."""
+    """One difference: the name of the fact that differs, and its text in each matrix, "" for an empty fact."""
 
     what: str
     before: str
@@ -24,7 +24,8 @@ class Change:
 def differences(before: Matrix, after: Matrix) -> list[Change]:
     """Return the differences between two matrices: first facts of the build, then levels, then kernels.
 
-    If a level or a kernel itself differs, its parts are not compared. A cell that differs as its level is left out.
+    If a level or a kernel itself differs, its parts are not compared. A difference of a cell is left out if the level
+    of the cell has the same difference.
     """
     old, new = dict(_texts(before)), dict(_texts(after))
     changes: dict[tuple[str, ...], tuple[str, str]] = {}
@@ -43,7 +44,7 @@ def differences(before: Matrix, after: Matrix) -> list[Change]:
 
 
 def _texts(matrix: Matrix) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield names and text of each fact; the names of a part begin with those of the whole."""
+    """Yield (names, text) of each fact. The names of a part begin with those of the whole: ("AVX2", ": rank")."""
     for field in fields(Matrix):
         if field.name not in ("levels", "kernels", "compilers"):
             yield (field.name.replace("_", " "),), _text(getattr(matrix, field.name))

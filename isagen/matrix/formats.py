@@ -22,7 +22,7 @@ COLUMNS = (
 
 
 def as_data(matrix: Matrix) -> dict[str, Any]:
-    """Return a matrix as plain data: docs/matrix.schema.json."""
+    """Return a matrix as plain data, which docs/matrix.schema.json describes."""
     return {"format": MATRIX_FORMAT, **asdict(matrix)}
 
 
@@ -34,7 +34,7 @@ def as_json(matrices: Sequence[tuple[str, Matrix]]) -> str:
 
 
 def as_csv(matrices: Sequence[tuple[str, Matrix]]) -> str:
-    """Return a line with the names of the columns, and a line for each cell."""
+    """Return CSV: a line with the names of the columns, and a line for each cell."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
@@ -66,7 +66,7 @@ def as_csv(matrices: Sequence[tuple[str, Matrix]]) -> str:
 
 
 def as_markdown(matrices: Sequence[tuple[str, Matrix]]) -> str:
-    """Return a section for each matrix, with a table of its levels and one of its kernels."""
+    """Return a section for each matrix, with a table of its levels and a table of its kernels."""
     return "\n".join(line for label, matrix in matrices for line in _section(label, matrix)) + "\n"
 
 
@@ -91,5 +91,5 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Itera
 
 def escaped(text: str) -> str:
     """Return a text as one line, in which the characters of Markdown's markup are escaped."""
-    # Within a word, _ is no markup.
+    # Within a word, _ is no markup, and stays as it is.
     return re.sub(r"([\\`*\[\]<>|]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", " ".join(text.splitlines()))

@@ -1,4 +1,4 @@
-"""The build matrix as one HTML file that loads no other: a heat map in which a click on a cell shows details."""
+"""The build matrix as one HTML file that loads no other file: a heat map, where a click on a cell shows details."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Times: TypeAlias = Mapping[str, Mapping[str, float]]
 NOT_COMPILED = "not compiled"
 STATES = (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE)
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
-# Python's characters for bytes that are not UTF-8 (PEP 383), and other lone surrogates.
+# Lone surrogates, which no page can contain. By some of them, Python represents bytes that are not UTF-8 (PEP 383).
 SURROGATE = re.compile("[\ud800-\udfff]")
-# Characters that would end a script element or start a comment in it. In JSON, they occur only in strings.
+# Escapes of characters that could end a script element or start a comment in it. JSON has them only in strings.
 MARKUP = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True)
 class Page:
-    """One matrix, with the values that the template needs."""
+    """One matrix, with the values for the template."""
 
     label: str
     matrix: Matrix
@@ -51,13 +51,13 @@ class Page:
 
     @property
     def shares(self) -> list[tuple[str, float]]:
-        """The parts of the bar above the matrix: (class, percent of all cells) for each verdict."""
+        """The parts of the bar above the matrix: (style class, percent of all cells) for each verdict."""
         counts = self._counts
         return [(_class(state), round(100 * counts[state] / max(1, counts.total()), 2)) for state in STATES]
 
     @property
     def tally(self) -> list[tuple[str, str]]:
-        """The parts of the line about the whole matrix, each (text, class)."""
+        """The parts of the line about the whole matrix: (text, style class) for each."""
         cells = [cell for _, _, cell in self.matrix.cells()]
         kernels, levels = count_text(len(self.matrix.kernels), "kernel"), count_text(len(self.matrix.levels), "level")
         parts = [(f"{kernels} \N{MULTIPLICATION SIGN} {levels}", "size")]
@@ -83,7 +83,7 @@ def html_text(
 ) -> str:
     """Return the page of matrices, each with its label in the page's menu.
 
-    `loops` are hot loops by label, kernel source and level. A matrix shows the `times` of the kernels that it has.
+    `loops` are hot loops by label, kernel source and level. `times` are shown in every matrix that has their kernels.
     """
     builds = []
     for label, matrix in matrices:
@@ -106,12 +106,12 @@ def html_text(
 
 
 def _class(state: str) -> str:
-    """Return the class of a verdict in the style sheet."""
+    """Return the style class of a verdict."""
     return state.replace(" ", "-")
 
 
 def _hash(text: str) -> str:
-    """Return the hash of a style or script for the page's Content-Security-Policy, which allows no other ones."""
+    """Return the hash of a style sheet or script for the page's Content-Security-Policy, which allows no others."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -124,7 +124,7 @@ def _embedded(data: Any) -> Markup:
 
 
 class _Numbers(dict[Hashable, int]):
-    """Maps values to numbers, and a new value to the next number. The cells of the data contain the numbers."""
+    """Maps each value to a number, and a new value to the next number. Cells contain the numbers, not the values."""
 
     def __missing__(self, value: Hashable) -> int:
         self[value] = len(self)
@@ -132,7 +132,7 @@ class _Numbers(dict[Hashable, int]):
 
 
 def state_of(cell: MatrixCell) -> str:
-    """Return a cell's verdict, or `NOT_COMPILED` if it is to be built and has no object yet."""
+    """Return a cell's verdict, or `NOT_COMPILED` if its verdict is built but it has no object yet."""
     return NOT_COMPILED if cell.verdict == BUILT and cell.stubs is None and cell.code is None else cell.verdict
 
 

@@ -1,4 +1,4 @@
-"""The hot loop of a copy: the innermost loop that uses the level's own features most."""
+"""Finds the hot loop of a copy: the innermost loop that uses the features of the copy's level most."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..processors.instructions import have, normal_name
 from ..processors.registry import decoder_of, is_decoded
 from .words import own_features
 
-# Loops with more instructions are not shown: a page has no room for them.
+# Loops with more instructions are not searched: a page has no room for them.
 LONGEST = 400
-# Loops with fewer instructions are scored as if they had this many: short remainder loops would have high scores.
+# Loops with fewer instructions are scored as if they had this many: short remainder loops would score too high.
 SHORTEST = 8
 ZEROS = re.compile(r"\b0x0+(?=[0-9a-fA-F])")
 
@@ -41,8 +41,8 @@ class Loop(NamedTuple):
 def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[tuple[str, str], Loop]:
     """Return the hot loops of the compiled `objects` of a build, by kernel source and level.
 
-    Copies of a kernel with the same code have the loop of the lowest one. Raises `AuditError` if an object is damaged
-    or if the decoder is not installed.
+    Copies of a kernel with the same code have the loop of the lowest of these copies. Raises `AuditError` if an object
+    is damaged or if the decoder is not installed.
     """
     sets = _sets_of(matrix.features, objects.values())
     if sets is None:
@@ -74,7 +74,7 @@ def _sets_of(features: str, objects: Iterable[Path]) -> InstructionSets | None:
 
 
 class LoopSearch:
-    """The search for hot loops in the copies of a level, whose own features are `own`."""
+    """The search for hot loops in the copies of one level. `own` are the features that the level adds to lower ones."""
 
     def __init__(self, sets: InstructionSets, own: Collection[str], baseline: Collection[str]) -> None:
         self._sets = sets
@@ -88,12 +88,12 @@ class LoopSearch:
         )
 
     def hot_loop(self, path: Path) -> Loop | None:
-        """Return the loop of an object or linked file that uses own features most.
+        """Return the loop of an object or linked file that uses the level's own features most.
 
-        A loop is the instructions from the target of a direct backward branch to the branch. Of the innermost loops,
-        the best has the largest share of instructions that need an own feature, times the widest memory access. Ties
-        are decided by the same product for features beyond the baseline, by the widest access, and by the number of
-        instructions. None if there is no loop of at most `LONGEST` instructions, or if the code is not decoded.
+        A loop is the instructions from the target of a direct backward branch to the branch. The score of an innermost
+        loop is the share of its instructions that need an own feature, times the bytes of its widest memory access.
+        Ties are decided by the same product for features beyond the baseline, by the widest access, and by the number
+        of instructions. None if there is no loop of at most `LONGEST` instructions, or if the code is not decoded.
         """
         with open_binary(path) as binary:
             if binary.architecture is None or not is_decoded(binary.architecture):
@@ -104,7 +104,7 @@ class LoopSearch:
             return self._shown(code, *best) if best is not None else None
 
     def _score(self, loop: list[Instruction]) -> tuple[float, float, int, int]:
-        """Return the score of a loop: of own features, features beyond the baseline, memory access, and length."""
+        """Return the score of a loop, and what decides ties, as `hot_loop` describes them."""
         width = max(map(self._sets.decoder.memory_bytes, loop))
         count = max(len(loop), SHORTEST)
         own = sum(one.code in self._own for one in loop)
@@ -112,7 +112,7 @@ class LoopSearch:
         return own * width / count, beyond * width / count, width, len(loop)
 
     def _shown(self, code: Code, number: int, loop: list[Instruction]) -> Loop:
-        """Return a loop with offsets and branch targets counted from the start of its function."""
+        """Return a loop as it is shown: its offsets and branch targets count from the start of its function."""
         start = loop[0].ip
         raw = code.binary.read(start, loop[-1].next_ip - start)
         moved = self._sets.decoder.decode(raw, start - code.start(number))
@@ -137,8 +137,10 @@ def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:
 
 
 def _branches_back(code: Code, number: int, places: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield the indexes of the first and the last instruction of each loop."""
-    returned = -1  # the address of the last return: a backward jump past a return leaves a block, and is no loop
+    """Yield the indexes of the first and the last instruction of each loop. `places` maps addresses to indexes."""
+    # The address of the last return. A backward jump from behind a return to before it leaves a block that compilers
+    # moved there, and closes no loop.
+    returned = -1
     for start, raw in code.raw(number):
         for one in code.decoder.references(raw, start):
             if one.kind is Kind.END:
@@ -151,7 +153,10 @@ def _branches_back(code: Code, number: int, places: Mapping[int, int]) -> Iterat
 
 
 def _text(code: Code, one: Instruction, moved: Instruction) -> str:
-    """Return the text of the instruction `one`, as `moved` to its offset, and the symbol of its relocation if any."""
+    """Return the text of the instruction `one`, and the symbol that its relocation names, if it has one.
+
+    `moved` is the same instruction, decoded at its offset in the function.
+    """
     text = ZEROS.sub("0x", code.decoder.text(moved))
     section = code.functions.section_of(one.ip)
     relocations = code.pointers.relocations(section, one.ip, one.next_ip) if code.binary.relocatable else ()

@@ -1,4 +1,4 @@
-"""Removes the paths of the builder's machine, which may contain names of users, from texts for publication."""
+"""Removes paths of the build machine from texts for publication: such paths may contain names of users."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from functools import cache
 
 PATH = "PATH"
-# Options that a path may follow without a space.
+# Options after which a path may follow without a space.
 OPTION = (
     r"(?<![\w./\\-])-(?:[A-Za-z]|M[FJQT]|(?:cxx-)?isystem|iquote|idirafter|include|imacros|isysroot|iprefix|iframework"
     r"|iwithprefix|iwithprefixbefore)"
 )
-# A slash after one of these characters is part of a relative path.
+# No absolute path starts after one of these characters: a slash there is part of a relative path.
 PART = r"(?<![\w.+~$%*)}/\\-])"
 # The start of an absolute path of at least two names, or of a path in a home folder; not /arch:AVX2 or -Isrc/x.
 START = r"(?:[/\\]+[^/\\\s]+[^/\\]*[/\\]|~[\w.-]*[/\\])"
@@ -19,14 +19,14 @@ WORD = re.compile(
     rf"(?P<before>.*?(?:{OPTION}|{PART})){START}.*?(?P<end>[:,;.'\"`\u2019\u201d)\]}}>]*)\Z",
     re.DOTALL,
 )
-# An address on the web, which a reason may cite: it contains no path of the machine.
+# An address on the web, which a verdict's reason may cite: it contains no path of the machine.
 ADDRESS = re.compile(r"[(\[<'\"]?https?://")
 # A path in quotes or brackets, which may contain spaces.
 CLOSING = "'\"`\u2019\u201d)\\]}>"
 QUOTED = re.compile(rf"(?P<open>['\"`\u2018\u201c(\[{{<](?:(?!https?:)\w+:)?){START}[^\n{CLOSING}]*(?=[{CLOSING}])")
 
 
-@cache  # a plan of a thousand kernels repeats a few texts
+@cache  # the texts of a thousand kernels are mostly equal
 def without_paths(text: str) -> str:
     """Return a text with `PATH` in place of the absolute paths in its words."""
     text = QUOTED.sub(rf"\g<open>{PATH}", text)

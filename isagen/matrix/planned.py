@@ -1,4 +1,4 @@
-"""The matrix of a build as configuring planned it, and with the code that was compiled afterwards."""
+"""Makes the matrix of a build from its plan, and adds the code that was compiled."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def planned_matrix(build: Build) -> Matrix:
 
 
 def public(matrix: Matrix) -> Matrix:
-    """Return a matrix without the paths of the machine that it was built on."""
+    """Return a matrix without the paths of the build machine."""
     result: Matrix = _public(matrix)
     return result
 
 
 def _public(value: Any) -> Any:
-    """Return a value without the paths in its texts; a text that starts with a dash is one word of a command line."""
+    """Return a value without the paths in its texts. A text that starts with a dash is one word of a command line."""
     if isinstance(value, str):
         return word_without_path(value) if value.startswith("-") else without_paths(value)
     if isinstance(value, tuple):
@@ -62,7 +62,7 @@ def _public(value: Any) -> Any:
 
 
 def with_code(matrix: Matrix, levels: Mapping[str, LevelCode]) -> Matrix:
-    """Return a matrix with the code of its levels' objects; a level without an entry in `levels` does not change."""
+    """Return a matrix to which the code in `levels` is added. A level without an entry there does not change."""
     requires = {level.name: level.requires for level in matrix.levels}
     return replace(matrix, kernels=tuple(_with_code(kernel, levels, requires) for kernel in matrix.kernels))
 

@@ -1,4 +1,4 @@
-"""The report on an installed module or a build, for a bug report: matrix, machine, and level in use."""
+"""Makes the text for a bug report on an installed module or a build: matrix, machine, and level in use."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Running:
-    """A loaded module: the level in use, and the level of each stub; or the `problem` with its import."""
+    """A loaded module: the `current` level, and in `kernels` the level of each stub; or why its import failed."""
 
     problem: str = ""
     current: str = ""
@@ -65,7 +65,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Report:
-    """A report: package, matrix, machine, the level that it selects, and the levels in use in a loaded module."""
+    """A report: `here` is the level that the machine selects, `running` are the levels in use in a loaded module."""
 
     package: str
     name: str
@@ -160,7 +160,7 @@ def _package(module: str) -> str:
 
 
 def _machine(matrix: Matrix) -> Machine:
-    """Return this machine; without features and states if the CPU cannot be read."""
+    """Return this machine, without features and states if the CPU's features cannot be read."""
     name, cpu = "", None
     with suppress(IsagenError):
         machine = this_machine(matrix.features)

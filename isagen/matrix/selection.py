@@ -1,4 +1,4 @@
-"""The level of a matrix that this CPU and OS select, by the rules of the generated code."""
+"""Computes the level of a matrix that this CPU and OS select, by the rules of the generated code."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ UNKNOWN = " (unknown to this isagen)"
 class Selection:
     """The level that a machine selects, and why. A field without a value is empty.
 
-    `problem` is the reason why nothing is known: the build is for another architecture, or this CPU cannot be read.
-    `missing` are the features that CPU and OS lack, by level. The environment variable `variable` narrows the level:
-    `override` is its value, `asked` the level that it names, and `excluded` are the levels that it switches off.
-    `selected` is the best level that remains.
+    `problem` is the reason why the selection is unknown: the build is for another architecture, or the features of this
+    CPU cannot be read. `missing` are the features that CPU and OS lack, by level. The environment variable `variable`
+    narrows the level: `override` is its value, `asked` the level that this value names, and `excluded` are the levels
+    that this value disables. `selected` is the best level that remains.
     """
 
     problem: str = ""
@@ -37,7 +37,7 @@ class Selection:
 
 
 def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Selection:
-    """Return the selection of this machine, as if a program of the build were loaded now, and withheld no feature."""
+    """Return the selection of this machine: that of a program of the build that is loaded now and withholds nothing."""
     if matrix.cpu_family != this_cpu_family():
         return Selection(f"it is built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
     try:

@@ -1,4 +1,4 @@
-"""The build matrix in a terminal: a grid of kernels and levels, a line for each level, and the facts of the build."""
+"""Prints the build matrix: a grid of kernels and levels, a line for each level, and the facts of the build."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from .words import (
     verdict_text,
 )
 
-# The mark and the style of a cell, by its state.
 SAME = "same code as a lower level"
+# The mark and the style of a cell, by its state.
 MARKS = {
     BUILT: ("+", "green"),
     SAME: ("=", "dim"),
@@ -38,16 +38,13 @@ MARKS = {
     UNAVAILABLE: ("!", "red"),
 }
 PIPED = 100  # the width in columns of an output that is no terminal
-NARROWEST = 40  # the smallest width in columns; narrower terminals wrap the lines themselves
+NARROWEST = 40  # the smallest width in columns: terminals with less wrap the lines themselves
 
 
 def print_matrix(
     matrix: Matrix, label: str = "", stream: TextIO | None = None, here: Selection | None = None, flags: bool = False
 ) -> None:
-    """Print a matrix for people, after its `label`.
-
-    With `here`, print the level that this machine selects; with `flags`, the flags of each level.
-    """
+    """Print a matrix under its `label`; with `here`, the level that this machine selects; with `flags`, all flags."""
     console = Console(highlight=False, file=stream)
     console.width = max(NARROWEST, console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED)
     with console.capture() as captured:
@@ -127,7 +124,7 @@ def _state(cell: MatrixCell, level: MatrixLevel | None) -> str:
 
 
 def _levels(matrix: Matrix) -> Table:
-    """Return a line for each level: its code, its widest register, and what it adds; or why it is not built."""
+    """Return a line for each level: its code, its widest register, and its features; or why it is not built."""
     table = _table(2)
     for head in ("", *LEVEL_HEADS):
         table.add_column(head, justify="left" if head == LEVEL_HEADS[0] else "right", no_wrap=True)

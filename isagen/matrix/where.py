@@ -32,7 +32,8 @@ OUTDATED = "its last `meson setup` failed, so this may not be what the project's
 class Found:
     """A matrix, and the label that names it in the output.
 
-    `plan` is the plan file if the matrix is of a build folder. `module` is the name for `import` if WHERE is a module.
+    `plan` is the plan file if the matrix is that of a build folder. `module` is the full name of the module if the
+    matrix is in an installed module.
     """
 
     label: str
@@ -75,7 +76,10 @@ def find_matrices(where: str) -> list[Found]:
 
 
 def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
-    """Return the matrices of builds. If some can be read, warn of each of the others, and of those that may be old."""
+    """Return the matrices of builds, with a warning of each that may be outdated.
+
+    A plan that cannot be read is an error if no plan can be read, and otherwise a warning.
+    """
     found: list[Found] = []
     problems: list[IsagenError] = []
     for plan in plans:
@@ -95,7 +99,7 @@ def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
 
 
 def _failed_since(plan: Path) -> bool:
-    """Return whether the last `meson setup` of a plan's build failed, after which Meson leaves older files in place."""
+    """Return whether the last `meson setup` of a plan's build failed: Meson then leaves older files in place."""
     build = build_of(plan)
     if build is not None:
         with suppress(OSError, ValueError):
@@ -106,7 +110,8 @@ def _failed_since(plan: Path) -> bool:
 def _editable_plans(module: str) -> list[Path]:
     """Return the plans in the build folder of a module that meson-python installed editable (PEP 660).
 
-    The module is not searched for: meson-python's finder would rebuild it.
+    The distribution's metadata name the folder. A search for the module would call meson-python's finder, which
+    rebuilds it.
     """
     folder, editable = installed_from(module)
     if not (folder and editable):
@@ -117,9 +122,9 @@ def _editable_plans(module: str) -> list[Path]:
 
 
 def installed_from(distribution: str) -> tuple[str, bool]:
-    """Return the folder that a distribution was installed from, "" if there is none; and whether it is editable.
+    """Return the folder from which a distribution was installed, "" if there is none, and whether it is editable.
 
-    Installers note both (PEP 610).
+    Installers write both into direct_url.json (PEP 610).
     """
     try:
         origin = json.loads(metadata.distribution(distribution).read_text("direct_url.json") or "{}")
@@ -131,7 +136,7 @@ def installed_from(distribution: str) -> tuple[str, bool]:
 
 
 def _relative(folder: Path) -> dict[Path, str]:
-    """Return the files below a folder, each with its path from there."""
+    """Return the files below a folder, each with its path relative to the folder."""
     return {path: path.relative_to(folder).as_posix() for path in files_in(folder)}
 
 
@@ -142,7 +147,7 @@ def _label(plan: Path) -> str:
 
 
 def _in_files(where: str, labels: Mapping[Path, str], modules: bool = False) -> list[Found]:
-    """Return the matrices in the files; with `modules`, labels are names for `import`, and wheels do not count."""
+    """Return the matrices in files. With `modules`, `labels` are names of modules, and wheels are skipped."""
     found = list(_matrices(labels, modules))
     if not found:
         raise _nothing(where, list(labels))
@@ -161,7 +166,7 @@ def _matrices(labels: Mapping[Path, str], modules: bool) -> Iterator[Found]:
 
 
 def _located(name: str) -> Path | None:
-    """Return the folder or file of a module, without importing the packages that contain it; None if there is none."""
+    """Return the folder or file of a module, None if there is no such module. Its parent packages are not imported."""
     first, *rest = name.split(".")
     if not all(part.isidentifier() for part in (first, *rest)):
         return None
@@ -183,7 +188,7 @@ def _located(name: str) -> Path | None:
 
 
 def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
-    """Return the error for a place without a matrix, which describes the files that are there instead."""
+    """Return the error for a place without a matrix. It says which other files are there."""
     binaries = sum(map(is_binary, files))
     formats = sorted({name for path in files if (name := other_format(path))})
     if is_build(Path(where)):

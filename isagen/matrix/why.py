@@ -31,7 +31,7 @@ class Because(StrEnum):
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reason for a state: as a constant, as a sentence, and as details of one line each."""
+    """The reason for a state: as a constant and as a sentence, with details of one line each."""
 
     because: Because
     sentence: str
@@ -39,7 +39,7 @@ class Explanation:
 
 
 def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) -> Explanation:
-    """Explain the state of a level, or of one kernel at it, on the machine whose selection is `here`.
+    """Explain the state of a level, or of one kernel at this level, on the machine whose selection is `here`.
 
     If `kernel_name` is "", the whole level is explained. Raises `ProjectError` if the matrix has no such level or
     kernel.
@@ -51,7 +51,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         because, predicate = _cause(matrix, level, level, here)
         return _explanation(matrix, level, because, f"{level.name} {predicate}", f"built for {built}")
     kernels = _kernels(matrix, kernel_name)
-    kernel, taken = next(_copies(matrix, kernels, (level.name, *level.requires)), (kernels[0], level.name))
+    kernel, called = next(_copies(matrix, kernels, (level.name, *level.requires)), (kernels[0], level.name))
     cell = kernel.levels[level.name]
     because, predicate = _cause(matrix, level, cell, here)
     running = _running(matrix, kernels, here)
@@ -64,8 +64,9 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
     sentence = f"{kernel.source} at {level.name} {predicate}"
     explanation = _explanation(matrix, level, because, sentence, *_code(cell), *advice)
-    # If several sources register the stub, the sentence is about the one that the stub calls at this level.
-    source = [f"{kernel_name} at {level.name}: the copy of {taken}"] if len(kernels) > 1 and taken != level.name else []
+    # If several sources register the stub, `kernel` is the source whose copy the stub calls at this level.
+    other = len(kernels) > 1 and called != level.name
+    source = [f"{kernel_name} at {level.name}: the copy of {called}"] if other else []
     withheld = [f"{matrix.withhold}() may withhold features; it is not called here"] if matrix.withhold else []
     details = *explanation.details, *source, *_runs_here(running, len(kernels) > 1), *withheld
     return replace(explanation, details=details)
@@ -74,7 +75,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
 def _copies(
     matrix: Matrix, kernels: Sequence[MatrixKernel], levels: Collection[str]
 ) -> Iterator[tuple[MatrixKernel, str]]:
-    """Yield the copies of `kernels` at these `levels` that stubs may call, each with its level, the best one first."""
+    """Yield (kernel, level) of each copy of `kernels` at these `levels` that stubs may call, the best copy first."""
     for level in reversed(matrix.levels):
         for kernel in kernels if level.name in levels and level.compiled is not False else ():
             cell = kernel.levels[level.name]
@@ -83,7 +84,7 @@ def _copies(
 
 
 def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -> tuple[MatrixKernel, str] | None:
-    """Return the best copy of `kernels` that the machine supports and the override allows, if known, with its level."""
+    """Return (kernel, level) of the best copy that the machine supports and the override allows, None if unknown."""
     if here.problem:
         return None
     allowed = [name for name, missing in here.missing.items() if not missing and name not in here.excluded]
@@ -91,7 +92,7 @@ def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -
 
 
 def _runs_here(running: tuple[MatrixKernel, str] | None, several: bool) -> Iterator[str]:
-    """Yield a line about the copy that is `running`, with its source if `several` kernels have the stub."""
+    """Yield a line about the copy `running`, with its source if `several` kernels have the stub."""
     if running is not None:
         kernel, level = running
         source = f", {kernel.source}" if several else ""
@@ -99,7 +100,7 @@ def _runs_here(running: tuple[MatrixKernel, str] | None, several: bool) -> Itera
 
 
 def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Explanation:
-    """Return an explanation. If stubs may call a copy, it has `details`, the flags, and how to run the copy."""
+    """Return an explanation. If stubs may call the copy, add the `details`, the flags, and how to run the copy."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return Explanation(because, sentence)
     details = (*details, *(f"known bug: {bug}" for bug, levels in matrix.known_bugs.items() if level.name in levels))
@@ -112,7 +113,7 @@ def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence:
 def _cause(
     matrix: Matrix, level: MatrixLevel, planned: MatrixLevel | MatrixCell, here: Selection
 ) -> tuple[Because, str]:
-    """Return the reason for the state of `planned`, a level or one cell of it, and the predicate of the sentence."""
+    """Return the reason for the state of `planned`, a level or one of its cells, and the predicate of the sentence."""
     if planned.verdict == UNAVAILABLE:
         return Because.UNAVAILABLE, f"is unavailable: {planned.reason}"
     if planned.verdict == DISABLED:
@@ -174,7 +175,7 @@ def _level(matrix: Matrix, name: str) -> MatrixLevel:
 
 
 def _kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
-    """Return the kernel whose path is `name` or ends in it, or else the kernels that have a stub of this name."""
+    """Return the kernel whose path is `name` or ends in `name`, or else the kernels that have a stub of this name."""
     kernels = [kernel for kernel in matrix.kernels if kernel.source == name]
     kernels = kernels or [kernel for kernel in matrix.kernels if kernel.source.endswith("/" + name)]
     if len(kernels) == 1:

@@ -1,4 +1,4 @@
-"""Texts for output: sizes, widths, verdicts, and the facts of a build."""
+"""Writes parts of a matrix as words: sizes, widths, verdicts, and the facts of a build."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def width_text(bits: int) -> str:
 
 
 def verdict_text(level: MatrixLevel) -> str:
-    """Return a level's verdict, or `TO_BUILD` if it is planned and not compiled yet."""
+    """Return a level's verdict, or `TO_BUILD` if the level is not compiled yet."""
     return TO_BUILD if level.verdict == BUILT and level.compiled is False else level.verdict
 
 
 def cell_text(cell: MatrixCell, compiled: bool) -> str:
     """Return a cell as a short text: its verdict, the size of its code, or the level that it folds into.
 
-    A size with a level means that the copy has the same code as that level's copy, and is linked nevertheless.
+    A size with a level means that the copy of that level has the same code, but that both copies are linked.
     """
     if cell.verdict != BUILT:
         return cell.verdict
@@ -63,7 +63,7 @@ def level_cells(matrix: Matrix, level: str) -> list[MatrixCell]:
 
 
 def code_bytes(cells: list[MatrixCell]) -> int | None:
-    """Return the bytes of code that cells add to a program; None if the code of a built cell is not known."""
+    """Return the bytes of code that cells add to a program; None if the code of a built cell is unknown."""
     built = [cell for cell in cells if cell.verdict == BUILT]
     sizes = [0 if cell.folded else cell.code.code_bytes for cell in built if cell.code is not None]
     return sum(sizes) if built and len(sizes) == len(built) else None
@@ -185,7 +185,7 @@ def disabled_levels(levels: Iterable[MatrixLevel | LevelRow]) -> str:
 
 
 def shared_stubs(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    """Yield (stub, text) of each stub that several kernels have: which kernel it takes at which level."""
+    """Yield (stub, text) of each stub that several kernels register: the text says which does so at which level."""
     sources: dict[str, dict[str, str]] = {}
     for level in matrix.levels:
         for kernel in matrix.kernels:
