@@ -1,1 +1,1 @@
-"""`isagen init`, `isagen doctor` and `isagen demo`: write, check and try the files of a project that uses isagen."""
+"""Sets projects up (`isagen init`), checks them (`isagen doctor`), and makes one to try (`isagen demo`)."""

@@ -23,7 +23,7 @@ from .init import init_project
 
 PACKAGE = "isagen_demo"
 CXX_COMPILERS = ["c++", "g++", "clang++"]
-# A script for a process at each level: it prints the level, the result, and the best time of many calls in seconds.
+# The script of the process that runs one level: it prints the level, the result, and the seconds of the fastest call.
 MEASURE = """
 import json, time
 import isagen_demo as demo
@@ -87,7 +87,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _build_tools() -> Iterator[dict[str, str]]:
-    """Yield environment variables for Meson and ninja; pip installs missing ones into a temporary folder."""
+    """Yield environment variables with which Meson and ninja are found; pip installs what is missing temporarily."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = {**os.environ, "PATH": path}
     has_meson = importlib.util.find_spec("mesonbuild") or shutil.which("meson", path=path)
@@ -104,14 +104,14 @@ def _build_tools() -> Iterator[dict[str, str]]:
 
 
 def _meson(environment: Mapping[str, str]) -> list[str]:
-    """Return the command of Meson: the module of this Python if there is one, or else the program."""
+    """Return the command of Meson: the module if this Python has it, or else the program."""
     if importlib.util.find_spec("mesonbuild") is not None:
         return [sys.executable, "-m", "mesonbuild.mesonmain"]
     return [shutil.which("meson", path=environment["PATH"]) or "meson"]
 
 
 def _native_file(folder: Path) -> Path:
-    """Write the machine file that makes Meson use this interpreter."""
+    """Write a native file for Meson, which makes it use this Python interpreter."""
     path = folder / "python.ini"
     python = "'" + sys.executable.replace("\\", "\\\\").replace("'", "\\'") + "'"
     write_if_changed(path, f"[binaries]\npython = {python}\npython3 = {python}\n")

@@ -1,4 +1,4 @@
-"""`isagen doctor`: checks the tools and the project's files that a build needs before Meson calls isagen."""
+"""`isagen doctor`: checks the tools and files without which a build fails before Meson calls isagen."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ MESON = "1.0.1"
 COMPILERS = {"gcc": "11", "clang": "14"}
 # Packages in Debian and Fedora whose names differ from the program's.
 PACKAGED = {"ninja": "ninja-build"}
+# The environment variable that names the compiler of a language, and the compiler without it.
 COMPILER_OF = {"cpp": ("CXX", "c++"), "fortran": ("FC", "gfortran"), "c": ("CC", "cc")}
 OPTIONS = ("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit")
 ISOLATING = "mesonpy"  # the build backend of meson-python, which pip calls in an isolated environment
@@ -39,7 +40,7 @@ INIT = "run `isagen init`, and commit what it writes"
 
 @dataclass(frozen=True)
 class Check:
-    """One check: whether it passes, its result as a sentence, and the remedy if it fails."""
+    """One check: whether it passed, its result as a sentence, and the remedy if it failed."""
 
     ok: bool
     message: str
@@ -61,7 +62,7 @@ def examine(folder: Path) -> Iterator[Check]:
 def examine_tools(folder: Path) -> Iterator[Check]:
     """Yield the checks of the tools that build the project in `folder`."""
     isolated = False
-    with suppress(ProjectError):  # which `_pyproject` reports
+    with suppress(ProjectError):  # `_pyproject` reports it
         isolated = _build_system(folder)[0] == ISOLATING
     yield Check(True, f"Python {sys.version.split()[0]} ({sys.executable})")
     yield _program(("meson",), MESON, isolated)
@@ -71,7 +72,7 @@ def examine_tools(folder: Path) -> Iterator[Check]:
 
 
 def _decoder() -> Iterator[Check]:
-    """Yield a line if the decoder for this machine's code is not installed: builds work without the audit then."""
+    """Yield a line if the decoder for this machine's code is not installed: then builds work, but are not audited."""
     decodable = processor_of_family(this_cpu_family()).decodable
     if decodable is not None and not decodable.installed:
         name = decodable.distribution
@@ -100,7 +101,7 @@ def problem_of(error: IsagenError) -> Check:
 
 
 def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
-    """Check a tool. It must be on PATH, unless pip builds in isolation and installs it."""
+    """Check a program. It must be on PATH, unless builds are `isolated`: pip then installs it."""
     program = next(filter(None, map(shutil.which, names)), None)
     if program is None:
         beside = shutil.which(names[0], path=str(Path(sys.executable).parent))
@@ -120,12 +121,12 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
 
 
 def _languages(sources: Sources) -> list[str]:
-    """Return the languages of the kernels that meson.build names. If it names none, return the project's, C++ or C."""
+    """Return the languages of the kernels that meson.build names. If it names no kernels, return C++ or C."""
     suffixes = {Path(name).suffix for name in sources.kernel_names()}
     languages = {LANGUAGE_OF_SUFFIX[suffix] for suffix in suffixes if suffix in LANGUAGE_OF_SUFFIX}
     if not languages:
         languages = {"cpp" if sources.has_cpp() else "c"}
-    if "fortran" in languages:  # isagen registers its procedures in C
+    if "fortran" in languages:  # isagen registers Fortran procedures in C
         languages.add("c")
     return [language for language in COMPILER_OF if language in languages]
 
@@ -147,16 +148,16 @@ def _compiler(language: str, folder: Path) -> Check:
 
 
 def _limit(compiler: Compiler, folder: Path) -> str:
-    """Return why a compiler builds only the baseline of the table that isa.toml names; "" if it builds more."""
+    """Return why a compiler can build only the baseline of the table that isa.toml names; "" if it can build more."""
     place = folder / fragment_folder(Sources(folder))
     try:
         return limits_of(compiler, load_config(place / "isa.toml").table, place, "table")[1].reason
-    except IsagenError:  # the table or isa.toml cannot be read, which `_config` reports
+    except IsagenError:  # the table or isa.toml cannot be read: `_config` reports it
         return limits_of(compiler, DEFAULT_TABLE, place, "table")[1].reason
 
 
 def _pyproject(folder: Path) -> Iterator[Check]:
-    """Check that the packages that pip's isolated builds need are among the requirements of the build system."""
+    """Check that build-system.requires names the packages that pip has to install for isolated builds."""
     try:
         backend, requires = _build_system(folder)
     except ProjectError as error:
@@ -192,41 +193,43 @@ def _kernels(sources: Sources, fragment: str) -> Check:
 
 
 def _variables(sources: Sources) -> tuple[str, str]:
-    """Return the names of two variables: of the kernels, which the project sets, and of the dependency that it uses."""
+    """Return the names of two variables: the one with the kernels, which the project sets, and the dependency."""
     return ("isa_sets", "isa_kernels_deps") if sources.find(SETS) else ("isa_kernels", "isa_kernels_dep")
 
 
 def _subdir(sources: Sources, fragment: str) -> Check:
     place, kernels = sources.place_of_subdir(fragment), sources.find(KERNELS)
-    given, taken = _variables(sources)
+    kernels_variable, dependency = _variables(sources)
     if place is None:
         main, inner = sources.above(fragment)
-        remedy = f"write subdir('{inner}') after {given}, and before the target that takes {taken}"
+        remedy = f"write subdir('{inner}') after {kernels_variable}, and before the target that takes {dependency}"
         return Check(False, f"{main}: subdir('{inner}') is missing", remedy)
     if kernels is not None and kernels.file == place.file and kernels.line > place.line:
-        return Check(False, f"{place}: subdir('{fragment}') stands before {given} is set", "put it after that line")
+        message = f"{place}: subdir('{fragment}') stands before {kernels_variable} is set"
+        return Check(False, message, "put it after that line")
     return Check(True, f"{place}: subdir('{fragment}')")
 
 
 def _dependency(sources: Sources, fragment: str) -> Check:
     use, module = sources.find(r"\bisa_kernels_deps?\b(?!\s*=[^=])"), sources.find(MODULE)
-    taken = _variables(sources)[1]
+    dependency = _variables(sources)[1]
     if use is None and module is not None:
         return Check(True, f"{module}: the kernels are a whole module, which the fragment links")
     if use is None:
         return Check(
             False,
-            f"{sources.main}: no target takes {taken}: its sources do not find isa_dispatch.h, and no kernel is linked",
-            f"give the target dependencies: {taken}" + ("['NAME']" if taken.endswith("s") else ""),
+            f"{sources.main}: no target takes {dependency}: its sources do not find isa_dispatch.h, "
+            "and no kernel is linked",
+            f"give the target dependencies: {dependency}" + ("['NAME']" if dependency.endswith("s") else ""),
         )
     place = sources.place_of_subdir(fragment)
     if place is not None and use.file == place.file and use.line < place.line:
         return Check(
             False,
-            f"{use}: {taken} is used before subdir('{fragment}') sets it",
+            f"{use}: {dependency} is used before subdir('{fragment}') sets it",
             f"move subdir('{fragment}') up, from line {place.line}",
         )
-    return Check(True, f"{use}: {taken} is used")
+    return Check(True, f"{use}: {dependency} is used")
 
 
 def _options(folder: Path) -> Check:
@@ -267,7 +270,10 @@ def _config(folder: Path, fragment: str) -> Check:
 
 
 def _build_system(folder: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the build backend and the requirements in pyproject.toml; empty without it. Raises `ProjectError`."""
+    """Return the build backend and its requirements by pyproject.toml; both empty if there is no such file.
+
+    Raises `ProjectError` if the file cannot be read.
+    """
     path = folder / "pyproject.toml"
     if not path.is_file():
         return "", ()

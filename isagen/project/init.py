@@ -1,6 +1,6 @@
 """`isagen init`: writes the Meson fragment, isa.toml and options into a project, or a project into an empty folder.
 
-Files that isagen wrote are updated; files that you edited are reported and not changed.
+Files that isagen wrote are updated. Files that the user edited are reported, and not changed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from ..model.files import write_atomically, write_if_changed
 from ..rendering import render
 from .meson_files import EXTRAS, LINKS, MODULE, NAME, Sources, without_comments
 
-# The files of the fragment, each with its template, and a pattern in meson.build files by which a project uses it.
+# The files of the fragment, each with its template, and with a pattern: a project whose meson.build files match the
+# pattern uses the file. Without a pattern, every project does.
 FRAGMENT_FILES = {
     "meson.build": ("meson.build.j2", ""),
     "extras/meson.build": ("extras.meson.build.j2", EXTRAS),
@@ -45,13 +46,13 @@ PROJECT_FILES = {
     "README.md": "README.md.j2",
     ".gitignore": "gitignore.j2",
 }
-# Folders of the scaffold, whose names the package cannot have.
+# Folders of a new project: the package cannot have one of these names.
 TAKEN_NAMES = ("isagen", "kernels", "src", "tests", "build")
-# Files and folders that may exist where a new project is written: hidden ones, and texts about a project.
+# Files and folders beside which a new project may be written: hidden ones, and texts about a project.
 HARMLESS = re.compile(
     r"\..*|(README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTING|CHANGELOG|CHANGES|SECURITY)\b.*", re.I
 )
-# Files of other build systems, which an error names before other files.
+# Files of other build systems. An error about a folder that is not empty names these before other files.
 BUILD_FILES = ("CMakeLists.txt", "setup.py", "pyproject.toml", "Makefile", "configure.ac", "BUILD.bazel")
 PROJECT = re.compile(r"\bproject\s*\(\s*'((?:\\.|[^'\\\n])+)'")
 
@@ -59,9 +60,10 @@ PROJECT = re.compile(r"\bproject\s*\(\s*'((?:\\.|[^'\\\n])+)'")
 def init_project(
     folder: Path, *, name: str | None = None, fragment: str = "isagen", force: bool = False
 ) -> Iterator[str]:
-    """Set `folder` up, or update it; yield a line for each file. A missing folder is made.
+    """Set the project in `folder` up, or update it; yield a line for each file. A missing folder is made.
 
-    `fragment` is the folder in `folder` for isagen's files. Raises `ProjectError` before anything is written.
+    `name` is that of a new project's package. `fragment` is the folder in `folder` for isagen's files. With `force`,
+    changed fragments are replaced. Every `ProjectError` is raised before anything is written.
     """
     if not folder.absolute().parent.is_dir():
         raise ProjectError("there is no such folder", where=str(folder.parent), remedy="make it first: mkdir -p")
@@ -113,7 +115,7 @@ def init_project(
 
 
 def _fragment(folder: Path, fragment: str) -> Iterator[tuple[str, str]]:
-    """Yield the fragment's files with their texts: the optional ones if the project uses or has them."""
+    """Yield the fragment's files with their texts; optional files only if the project uses them or has them already."""
     sources = Sources(folder)
     for file, (template, use) in FRAGMENT_FILES.items():
         path = f"{fragment}/{file}"
@@ -129,7 +131,7 @@ def _is_changed(path: Path) -> bool:
 def _all_or_none(folder: Path, names: Iterable[str]) -> Iterator[None]:
     """If writing fails, remove those of the files `names` that did not exist before, and their folders.
 
-    The next `isagen init` would otherwise read the rest of a scaffold as an existing project.
+    The next `isagen init` would otherwise take an incomplete new project for an existing one.
     """
     is_new = not folder.exists()
     new = [folder / name for name in names if not (folder / name).exists()]
@@ -148,7 +150,7 @@ def _all_or_none(folder: Path, names: Iterable[str]) -> Iterator[None]:
 
 
 def package_name(name: str | None, folder: Path) -> str:
-    """Return a valid package name: `name`, or one from the folder's name. Raises `ProjectError`."""
+    """Return `name`, or else a package name made from the folder's. Raises `ProjectError` if `name` is not valid."""
     if name is not None:
         reason, remedy = _conflict(name), f"take another name: {name}_package"
         if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
@@ -179,12 +181,12 @@ def _conflict(name: str) -> str:
 
 
 def signed(text: str) -> str:
-    """Return `text` with a checksum in the last line, by which `is_unchanged` detects changes."""
+    """Return `text` and a last line with its checksum, by which `is_unchanged` detects edits."""
     return f"{text}# isagen-checksum: {_checksum(text)}\n"
 
 
 def is_unchanged(content: bytes) -> bool:
-    """Return whether the content of a file is as `signed` returned it, except for line ends."""
+    """Return whether a file's content is a text that `signed` returned. Line ends may differ."""
     text = content.decode(errors="replace").replace("\r\n", "\n")
     line = CHECKSUM.search(text)
     return line is not None and _checksum(text[: line.start()]) == line[1]
@@ -202,7 +204,7 @@ def _scaffold(folder: Path, package: str, fragment: str) -> Iterator[tuple[str, 
 
 
 def _options(folder: Path) -> tuple[Path, str]:
-    """Return the options file and its text with isagen's block; the rest of the text is unchanged."""
+    """Return the path of the options file, and its text with a current block of isagen's options."""
     path = folder / "meson.options"
     if not path.exists():
         path = folder / "meson_options.txt"  # the only name that Meson 1.0 knows
@@ -237,14 +239,14 @@ def _where_pip_finds_isagen() -> Iterator[str]:
 
 
 def _write(folder: Path, path: str, text: str) -> str:
-    """Write a file if it changed, and return the line about it."""
+    """Write a file if its text changed, and return the line to print about it."""
     existed = (folder / path).exists()
     changed = write_if_changed(folder / path, text)
     return f"{('updated' if existed else 'wrote') if changed else 'kept':<8} {path}{'' if changed else ' (up to date)'}"
 
 
 def _is_used(sources: Sources, fragment: str) -> bool:
-    """Return whether the project's text shows that it uses a fragment."""
+    """Return whether the project's meson.build files show that they use a fragment."""
     only = sources.fragments == [fragment]
     return bool(sources.place_of_subdir(fragment) or (only and sources.find(r"\bisa_kernels_deps?\b")))
 
@@ -275,7 +277,7 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
 
 
 def check_empty(folder: Path) -> None:
-    """Raise `ProjectError` if a folder without meson.build contains files that a new project cannot stand beside."""
+    """Raise `ProjectError` if a folder contains anything but virtual environments and what `HARMLESS` matches."""
     names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     names = [name for name in names if not HARMLESS.fullmatch(name) and not (folder / name / "pyvenv.cfg").exists()]
     if names:
@@ -289,7 +291,7 @@ def check_empty(folder: Path) -> None:
 
 
 def project_name(folder: Path) -> str:
-    """Return the name of a project in its meson.build; "" if the text shows none."""
+    """Return the name of a project by its meson.build; "" if the name cannot be found in the text."""
     path = folder / NAME
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     call = PROJECT.search(without_comments(text))

@@ -25,7 +25,7 @@ STRING_OR_COMMENT = re.compile(r"'''.*?'''|'(?:\\.|[^'\\\n])*'|(#[^\n]*)", re.DO
 
 @dataclass(frozen=True)
 class Place:
-    """The line of a match in a file; `end` is the offset of the match's end."""
+    """The line of a match in a file; `end` is the offset in the file's text at which the match ends."""
 
     file: str
     line: int
@@ -45,7 +45,7 @@ class Sources:
 
     @cached_property
     def _all(self) -> dict[str, str]:
-        """The files without comments, by path, with those of fragments."""
+        """The texts of all meson.build files of the project, also of fragments, without comments, by path."""
         texts: dict[str, str] = {}
         for root, folders, files in os.walk(self.folder):
             if "meson-private" in folders:  # a build folder
@@ -68,12 +68,12 @@ class Sources:
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """The project's own files, without comments."""
+        """The texts of meson.build files that are not of fragments, without comments, by path."""
         of_fragments = tuple(f"{folder}/" for folder in self.fragments)
         return {name: text for name, text in self._all.items() if not name.startswith(of_fragments)}
 
     def find(self, pattern: str) -> Place | None:
-        """Return the place of the first match of a regular expression, in the outermost file that has one."""
+        """Return the place of the first match of a regular expression. Outer folders are searched before inner ones."""
         for name, text in self.texts.items():
             match = re.search(pattern, text)
             if match:
@@ -81,7 +81,7 @@ class Sources:
         return None
 
     def above(self, fragment: str) -> tuple[str, str]:
-        """Return the nearest meson.build above a fragment, and the fragment's folder as its subdir() names it."""
+        """Return the nearest meson.build above a fragment, and the fragment's folder relative to that file."""
         path = PurePosixPath(fragment)
         place = next((place for place in path.parents if (self.folder / place / NAME).is_file()), PurePosixPath())
         return str(place / NAME), str(path.relative_to(place))
@@ -113,7 +113,7 @@ class Sources:
 
 
 def fragment_folder(sources: Sources) -> str:
-    """Return the folder of isagen's fragment: the existing one, or that in which `isagen init` would write it."""
+    """Return the folder of isagen's fragment, or else the folder in which `isagen init` would write it."""
     return next(iter(sources.fragments), "isagen")
 
 

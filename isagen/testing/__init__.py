@@ -1,1 +1,1 @@
-"""Tests at each level: `isagen test` runs a command once per level, the pytest plugin runs each test once per level."""
+"""Runs tests at each level: `isagen test` runs a command once per level, the pytest plugin each test."""

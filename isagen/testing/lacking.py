@@ -1,4 +1,4 @@
-"""The features that CPU and OS lack. `python -m isagen.testing.lacking x86` prints them, also under an emulator."""
+"""Finds features that CPU and OS lack. `python -m isagen.testing.lacking x86` prints them, also under an emulator."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..processors.registry import this_machine
 
 
 def lacking(features: str) -> Mapping[str, str]:
-    """Return each feature of a features file that cannot be used here, with the reason behind its name.
+    """Return the features of a features file that cannot be used here, each with its name and the reason as a text.
 
-    Raises `CpuError` if the CPU is of another processor.
+    Raises `CpuError` if the features file is for another processor than this machine's.
     """
     known, machine = read_features(features), this_machine(features)
     cpu = ask_permissions(detect(known, machine), machine)

@@ -1,4 +1,4 @@
-"""Where a level can run: on this CPU, or under an emulator with a CPU model that has the level's features."""
+"""Finds where a level can run: on this CPU, or under an emulator with a CPU model that has the level's features."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ EMULATORS = Path(__file__).with_name("emulators.toml")
 class Place:
     """A machine that runs programs: this one, or an emulator.
 
-    Messages show its `name`. `before` is the command of the emulator, which precedes a program's command. `lacks` maps
-    the features that the machine lacks to their names in messages. `problem` is the reason why no program runs there,
-    empty if programs run.
+    `name` is for messages. `before` is the command of the emulator, which precedes a program's command. `lacks` maps
+    the features that the machine lacks to their texts for messages. `problem` is the reason why no program runs there,
+    "" if programs run.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Place:
     problem: str = ""
 
     def problem_of(self, level: MatrixLevel) -> str:
-        """Return the reason why a level does not run here; "" if it does."""
+        """Return the reason why a level does not run at this place; "" if it does."""
         if self.problem or self.lacks is None:
             return self.problem
         missing = [self.lacks[name] for name in level.features if name in self.lacks]
@@ -73,7 +73,7 @@ def _this_cpu(features: str) -> Place:
 
 @cache
 def _emulated(before: tuple[str, ...], features: str) -> Place:
-    """Return the emulator as a place; detection, run under the emulator, finds the features that it lacks."""
+    """Return the place of an emulator. `lacking`, run under the emulator, prints the features that it lacks."""
     name = " ".join(before)
     command = (*before, sys.executable, "-m", "isagen.testing.lacking", features)
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)

@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture `isa_level` runs a test once per level that is built.
 
-Every pytest of an environment with isagen loads this file, so it imports nothing of isagen, and no module before a test
-asks for the fixture.
+pytest loads this file in every project if isagen is installed. So it imports nothing of isagen, and imports the
+project's modules only for tests that use the fixture.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give each test that uses the fixture its levels."""
+    """Make a test that uses the fixture run once per level."""
     if "isa_level" in metafunc.fixturenames:
         metafunc.parametrize("isa_level", _levels(metafunc.config), indirect=True)
 
@@ -41,7 +41,7 @@ def isa_level(request: pytest.FixtureRequest) -> Iterator[str]:
         for isa in using:
             try:
                 stack.enter_context(isa.use(level))
-            except RuntimeError as problem:  # CPU or OS lack features; or a whole module, which stays at its level
+            except RuntimeError as problem:  # CPU or OS lack features, or a whole module cannot change its level
                 pytest.skip(str(problem))
         yield level
 

@@ -1,4 +1,4 @@
-"""Runs a command once per level, and checks that what it loaded used the level."""
+"""Runs a command once per level, and checks that a program or module that it loaded used the level."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..model.matrix import Matrix, MatrixLevel
 from ..model.plan import BUILT
 from .places import Place, places, runnable
 
-# The environment variable that names the file to which each program or module adds a line "VARIABLE LEVEL" when it is
-# loaded: templates/isa_override.c.j2.
+# The environment variable that names a file. Each program or module adds a line "VARIABLE LEVEL" to it when loaded
+# (templates/isa_override.c.j2).
 REPORT = "ISAGEN_TEST_REPORT"
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 
 
 @dataclass(frozen=True)
 class Run:
-    """The run of a level: `result`, `how` it ran ("" if it did not), and the `reason` if it did not pass.
+    """The run of a level: its `result`, the place `how` it ran ("" if it did not), and the `reason` if it did not pass.
 
     `loaded` counts the programs and modules that were loaded, by the level that they used.
     """
@@ -38,7 +38,7 @@ class Run:
 
 
 def wanted_levels(matrices: Sequence[Matrix], names: Sequence[str], where: str) -> list[str]:
-    """Return the levels to run, lowest first: those of `names`, or of all matrices if there are none.
+    """Return the levels to run, lowest first: those of `names`, or, if `names` is empty, those of all matrices.
 
     Raises `ConfigError` for a name that is no level, and `ProjectError` if no level can be selected.
     """
@@ -81,14 +81,14 @@ def _not_built(matrices: Sequence[Matrix], level: str) -> str:
 def _run_where_it_can(
     matrix: Matrix, level: str, built: Mapping[str, MatrixLevel], command: Sequence[str], emulated: bool
 ) -> Run:
-    """Run the command at the first place that supports the level as each set of kernels builds it."""
+    """Run the command at the first place that supports the level with the features it has in every set of kernels."""
     problems: list[str] = []
     for place in places(matrix, emulated):
         problem = next(filter(None, map(place.problem_of, built.values())), "")
         if not problem:
             return _run_at(place, level, list(built), command)
         problems.append(problem)
-    # The first place is this CPU, and its reason is the most useful. The last is the emulator's most capable model.
+    # The first place is this CPU, whose reason is the most useful. The last is the emulator's model with most features.
     emulator = f"; {place.name} does not run it either" if len(problems) > 1 and not emulated else ""
     return Run(level, NOT_RUN, reason=problems[-1 if emulated else 0] + emulator)
 
@@ -100,7 +100,7 @@ def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequenc
         print(f"isagen: {level} on {place.name}", file=sys.stderr, flush=True)
         words = [*place.before, *runnable(command)] if place.before else list(command)
         try:
-            # With --format json, the standard output contains isagen's results alone: the command's goes to stderr.
+            # The command's output goes to stderr, so that with --format json, stdout contains only isagen's results.
             status = subprocess.run(words, env=environment, stdout=2, check=False).returncode
         except OSError as problem:
             raise ProjectError(

@@ -1,1 +1,1 @@
-"""Tuning: which levels of a kernel are worth their bytes, measured with a benchmark of the project."""
+"""Finds which levels of a kernel are worth their bytes, by a benchmark of the project."""

@@ -1,7 +1,7 @@
-"""The verdicts on levels: a level is worth its bytes if it is faster than the level that would run in its place.
+"""Judges levels: a level is worth its bytes if it is faster than the level that would run in its place.
 
-The runs of the levels alternate, so the times of one round are compared with each other. A `Comparison` has the median
-of their ratios, with its confidence interval by a sign test, which assumes no distribution of times.
+Each round runs every level once, and only times of the same round are compared. A `Comparison` contains the median of
+the rounds' ratios, and the confidence interval of this median by a sign test, which assumes no distribution of times.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Times = Mapping[str, Sequence[float]]
 class Comparison:
     """A level compared with the level `against` on one machine.
 
-    `speedup` is how many times as fast it is, and `low` to `high` its confidence interval.
+    The level is `speedup` times as fast as `against`. The confidence interval of the speedup is from `low` to `high`.
     """
 
     machine: str
@@ -40,7 +40,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Judged:
-    """A level of a kernel: whether to keep it, and the comparisons that this verdict is based on."""
+    """A level of a kernel: whether to keep it, and the comparisons that decided this."""
 
     level: str
     keep: bool
@@ -56,9 +56,9 @@ def judge(
 ) -> list[Judged]:
     """Return the verdict on each of a kernel's `levels`, lowest first, by the times of each level on each machine.
 
-    `codes` are digests of the copies' code, if they are known. A level is compared with the level that would run on the
-    machine without it, and with the best level that it `requires`, which would run on other machines. A level is
-    dropped if no comparison on any machine shows that it pays or may pay.
+    `codes` are digests of the copies' code, as far as they are known. If a level were dropped, the machine would run
+    the next lower level that is kept, and other machines may run the best level that it `requires`: it is compared with
+    both. A level is dropped if no comparison on any machine shows that it pays or may pay.
     """
     verdicts = [Judged(levels[0], True)]
     for level in levels[1:]:
@@ -98,7 +98,7 @@ def _verdict(low: float, high: float, margin: float) -> str:
 
 
 def _outside(count: int) -> int:
-    """Return how many of `count` sorted values are below the median's confidence interval; as many are above it."""
+    """Return how many of `count` sorted values are below the confidence interval of their median; as many are above."""
     tails = accumulate(comb(count, place) * 0.5**count for place in range(count // 2))
     return max(sum(2 * tail <= 1 - CONFIDENCE for tail in tails) - 1, 0)
 
@@ -118,12 +118,12 @@ class Advice:
 
     @property
     def saved(self) -> int:
-        """The bytes of the levels that are dropped."""
+        """The bytes by which the program shrinks without the levels that are dropped."""
         return sum(self.bytes.get(level, 0) for level in self.dropped)
 
 
 def advise(results: Sequence[Results], margin: float) -> tuple[list[Advice], list[str]]:
-    """Return the advice on each kernel by the results of all machines, and the measurements that are left out."""
+    """Return the advice on each kernel by the results of all machines, and a line for each result left out."""
     kernels, left_out = merged(results)
     first = results[0]
     advice = []
@@ -138,7 +138,7 @@ def advise(results: Sequence[Results], margin: float) -> tuple[list[Advice], lis
 
 
 def text_of(advice: Iterable[Advice], left_out: Iterable[str], several: bool) -> str:
-    """Return a line for each level of each kernel. With `several` machines, each is named."""
+    """Return a line for each level of each kernel. With `several` machines, lines name the machines."""
     lines = []
     for kernel in advice:
         lines.append(kernel.source or "the whole program")
@@ -159,7 +159,7 @@ def text_of(advice: Iterable[Advice], left_out: Iterable[str], several: bool) ->
 
 
 def shown(comparison: Comparison, several: bool) -> str:
-    """Return a comparison as words, with the machine if there are several: 2.31 x AVX2 (2.20 to 2.40): pays."""
+    """Return a comparison as words: 2.31 x AVX2 (2.20 to 2.40): pays. With `several` machines, the machine is first."""
     machine = f"{comparison.machine}: " if several else ""
     bounds = f"({comparison.low:.2f} to {comparison.high:.2f})"
     return f"{machine}{comparison.speedup:.2f} x {comparison.against} {bounds}: {comparison.verdict}"

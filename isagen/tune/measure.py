@@ -1,4 +1,4 @@
-"""Measuring the kernels of a build on this machine: a benchmark runs at each level in turns, and prints times."""
+"""Measures the kernels of a build on this machine: runs a benchmark at each level in turns, and reads its times."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .results import PROGRAM, Results, Timed
 # A line of a benchmark: the path of a kernel, the end of the path, or a stub; and seconds.
 LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+.\w]+?)(?:[ \t]*s)?[ \t]*\r?$", re.MULTILINE)
 NUMBER = re.compile(r"\d+(\.\d*)?(e[-+]?\d+)?")
-# Shows a run, its number, and the number of runs.
+# A function that shows the progress: the name of a run, its number, and the number of runs.
 Show = Callable[[str, int, int], None]
 
 
 def only_matrix(where: str) -> Matrix:
-    """Return the only matrix at a place.
+    """Return the only matrix at `where`.
 
-    Raises `ProjectError` if there are several, or if the build has no variable that selects its level.
+    Raises `ProjectError` if there are several, or if no environment variable selects the build's level.
     """
     matrices = [found.matrix for found in find_matrices(where)]
     if len(matrices) > 1:
@@ -52,8 +52,8 @@ def only_matrix(where: str) -> Matrix:
 def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unknown: set[str]) -> Results:
     """Run the benchmark `command` at each level that is built and runs on this machine.
 
-    The names of lines that name no kernel are added to `unknown`.
-    Raises `ProjectError` if fewer than two levels run, or if the benchmark fails.
+    Names in the benchmark's lines that are no kernel's are added to `unknown`. Raises `ProjectError` if fewer than two
+    levels run, or if the benchmark fails.
     """
     built = [level.name for level in matrix.levels if level.verdict == BUILT]
     levels, kernels = _levels(matrix, built), kernel_names(matrix)
@@ -97,9 +97,9 @@ def _levels(matrix: Matrix, built: Sequence[str]) -> list[str]:
 
 
 def kernel_names(matrix: Matrix) -> Mapping[str, str]:
-    """Return the kernel source for each name that a line may have.
+    """Return the kernel source for each name that a line of a benchmark may contain.
 
-    The names are stubs, and the ends of kernels' paths. An end that several kernels share is not a name.
+    The names are stubs, and paths of kernels with any of the first folders left out, if only one kernel matches.
     """
     stubs: dict[str, str] = {}
     ends: list[tuple[str, str]] = []
@@ -125,9 +125,9 @@ def run_rounds(
 ) -> dict[str, dict[str, tuple[float, ...]]]:
     """Run `command` at each of the `levels` in each round; return seconds by kernel source and level.
 
-    The environment `variable` selects the level. `kernels` maps the names that lines may have to kernel sources. The
-    first round only warms up caches. Each round begins with another level than the round before. The names of lines
-    that are not in `kernels` are added to `unknown`.
+    The environment `variable` selects the level. `kernels` maps names in the benchmark's lines to kernel sources; other
+    names are added to `unknown`. The first round only warms up caches, and is not counted. Each round begins with
+    another level than the round before.
     """
     times: dict[str, dict[str, list[float]]] = {}
     sources: set[str] | None = None
@@ -152,7 +152,7 @@ def run_rounds(
 def _run(
     command: Sequence[str], environment: Mapping[str, str], kernels: Mapping[str, str], unknown: set[str]
 ) -> dict[str, float]:
-    """Run once; return seconds by kernel source, or of the whole program if no line names a kernel."""
+    """Run the benchmark once. Return seconds by kernel source, or of the whole program if no line names a kernel."""
     start = time.perf_counter()
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
@@ -179,7 +179,7 @@ def _run(
 
 
 def _seconds(name: str, text: str, command: str) -> float:
-    """Return the time in a kernel's line."""
+    """Return the seconds in a kernel's line. Raises `ProjectError` if `text` is no positive number."""
     try:
         seconds = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The results of `isagen tune` on one machine, and their file, which `isagen tune --merge` reads on other machines."""
+"""The results of `isagen tune` on one machine, and their file, which `isagen tune --merge` reads on another one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..model.codec import from_data
 from ..model.errors import ConfigError
 
 RESULTS_FORMAT = 1
-# The key for the whole program in place of a kernel source, where a benchmark prints no times of kernels.
+# The key of the whole program, which replaces kernel sources if a benchmark prints no times of kernels.
 PROGRAM = ""
 # The fewest rounds from which `judge` can compute a confidence interval of `judge.CONFIDENCE`.
 FEWEST = 6
@@ -31,8 +31,8 @@ class Timed:
 class Results:
     """A measurement on one machine.
 
-    `levels` are the levels of the build, lowest first, and `requires` the levels that each requires. `bytes` are the
-    bytes that each copy adds to the program, by kernel source and level.
+    `levels` are the levels of the build, lowest first. `requires` lists the levels that each of them requires. `bytes`
+    are the bytes that each copy adds to the program, by kernel source and level.
     """
 
     cpu: str
@@ -47,7 +47,7 @@ class Results:
 
     @property
     def medians(self) -> dict[str, dict[str, float]]:
-        """The median of the seconds by kernel source and level."""
+        """The median seconds, by kernel source and level."""
         return {
             source: {level: median(seconds) for level, seconds in timed.seconds.items()}
             for source, timed in self.kernels.items()
@@ -74,7 +74,7 @@ def read_results(path: Path) -> Results:
 
 
 def _checked(results: Results) -> Results:
-    """Return the results. Raises ValueError if they cannot be judged."""
+    """Return the `results`. Raises ValueError if no verdict can be computed from them."""
     if not results.levels:
         raise ValueError("it has no levels")
     for source, timed in results.kernels.items():
@@ -88,9 +88,9 @@ def _checked(results: Results) -> Results:
 
 
 def merged(results: Sequence[Results]) -> tuple[dict[str, dict[str, Timed]], list[str]]:
-    """Return times by kernel source and machine, and a line for each measurement that is left out, with the reason.
+    """Return times by kernel source and machine, and a line for each time that is left out, with the reason.
 
-    The code of a kernel is that of the first results which have it. Times of different code (from other sources, or by
+    The first results that contain a kernel decide what its code is. Times of different code (from other sources, or by
     another compiler) are left out.
     """
     first = results[0]
