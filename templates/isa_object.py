@@ -5,12 +5,12 @@ class Isa:
     levels           {level: (built, supported, missing features)}, lowest level first
     kernels          {stub: {level: "selected", "registered" or ""}}
     override         the environment variable that narrows the level when the module is loaded; None if there is none
-    matrix           the build matrix as a dict (docs/matrix.schema.json of isagen); None where the module holds none
+    matrix           the build matrix as a dict (docs/matrix.schema.json of isagen); None if the module contains none
     why(LEVEL)       one sentence: why the level is or is not in use
-    why(STUB)        which level's copy the stub calls; its name may lack _stub, or be the first words of several names
-    report()         what a bug report needs: module, levels, stubs, override, Python, machine; no user, host or path
+    why(STUB)        which level's copy the stub calls; _stub may be left out, and the first words name several stubs
+    report()         a text for bug reports: module, levels, stubs, override, Python, machine; no user, host or path
     use(LEVEL)       switches every stub to a level at once, for tests and benchmarks; no other thread may call a kernel
-    with use(LEVEL): ...   the same, and switches back at the end; a module that is a kernel as a whole cannot switch
+    with use(LEVEL): ...   switches to a level until the block ends; a module that is a whole kernel cannot switch
     """
 
     current = property(lambda self: current())
@@ -58,7 +58,7 @@ class Isa:
         return f"{name} is built and supported, but {'use()' if Use.chosen else variable()} asks for {self.current}"
 
     def report(self):
-        """Return what a bug report needs, as Markdown."""
+        """Return a text for a bug report, as Markdown."""
         import os
         import platform
 
@@ -77,7 +77,7 @@ class Isa:
         return "\n".join(lines)
 
     def use(self, level):
-        """Switch every stub to a level at once; as a context, switch back at its end."""
+        """Switch every stub to a level at once; in a `with` statement, switch back at the end."""
         return Use(level)
 
     def __repr__(self):

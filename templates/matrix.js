@@ -162,7 +162,7 @@
     );
   }
 
-  // ---- keys: one cell of the grid is reached by Tab, the others by arrows
+  // ---- keys: Tab reaches one cell of the grid, and arrows the others
 
   const visible = () => [head.rows[0], ...[...body.rows].filter((row) => !row.hidden)];
   const firstCell = () => {
@@ -216,7 +216,7 @@
     openAt(cell);
   });
 
-  // ---- the line at the bottom: what the pointer or focus is on
+  // ---- the line at the bottom: it describes the cell under the pointer, or the focused one
 
   const kernelAt = (cell) => entries.get(cell.closest("tr"));
 
@@ -270,7 +270,7 @@
   });
   panel.addEventListener("shown", remember);
 
-  // ---- choices, stored in the address or the browser where these can be
+  // ---- choices: the page's address and the browser's storage keep them, unless the browser forbids it
 
   // The address is #view,build,kernel,level; the last parts may be absent.
   function remember() {
@@ -295,7 +295,7 @@
     try {
       return location.hash.slice(1).split(",").map(decodeURIComponent);
     } catch {
-      return []; // no address of this page
+      return []; // the address is not one that `remember` wrote
     }
   }
 

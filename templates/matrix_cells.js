@@ -1,7 +1,7 @@
 "use strict";
-// What the cells of the matrix show: a view for each question, which gives a cell its class, text and value.
+// The views of the matrix: each answers one question, and gives every cell a style class, a text and a value.
 
-// Places in a cell, and in its code, as isagen/matrix/html.py writes them.
+// Indexes of the parts of a cell, and of the parts of its code: isagen/matrix/html.py writes them in this order.
 const STATE = 0,
   REASON = 1,
   FLAGS = 2,
@@ -45,19 +45,20 @@ function flat(state) {
   return state.replace(" ", "-");
 }
 
-// Returns the counts of a code's instructions by the names of the features that they need.
+// Returns the number of instructions in `code` that need a feature, by the feature's name.
 function familiesOf(build, code) {
   return new Map(code[FAMILIES].map(([number, count]) => [build.features[number], count]));
 }
 
-// Returns the share of instructions that need one of the features: the one that most of the instructions need.
+// Returns the largest share of instructions that need the same one of the features.
 function shareOf(build, code, features) {
   if (!code[INSTRUCTIONS]) return 0;
   const counts = familiesOf(build, code);
   return Math.min(1, Math.max(0, ...features.map((name) => counts.get(name) || 0)) / code[INSTRUCTIONS]);
 }
 
-// Returns the bounds of a scale whose steps contain equally many values: the least value of each step, and the greatest.
+// Returns the bounds of a scale whose steps contain equally many values: the least value of each step, and at the end
+// the greatest value of all.
 function boundsOf(build, value) {
   const found = build.kernels.flatMap(({ cells }) => cells.map((cell) => (cell && cell[CODE] ? value(cell) : 0)));
   const sorted = found.filter((one) => one > 0).sort((a, b) => a - b);
@@ -84,7 +85,7 @@ function sum(values) {
   return values.reduce((total, value) => total + value, 0);
 }
 
-// The steps from low to high, for a legend.
+// Returns the steps of a scale from low to high, for a legend.
 function scale(bounds, text) {
   if (!bounds.length) return [];
   const names = { 0: text(bounds[0]), [STEPS - 1]: text(bounds[STEPS]) };
@@ -95,9 +96,10 @@ const NOT_DECODED = ["off", "·", "not decoded", -1];
 const isDecoded = (code) => code[INSTRUCTIONS] !== null;
 const builtIn = (build, number) => columnOf(build, number).filter((cell) => cell[CODE]);
 
-// Each view: `has` says whether the build has such data, `cell` gives [class, text, label, value] of a cell with code
-// (of any cell in the first view), `adds` says that a row's value is the sum of these, not the greatest, `head` the
-// line below a level's name, `legend` [class, text, kind] of its colours.
+// The functions of a view: `has` returns whether the build has data for it. `cell` returns [class, text, label, value]
+// of a cell with code, in the first view of any cell. `head` returns the line below a level's name. `legend` returns
+// [class, text, kind] of each colour. With `adds`, the value of a row is the sum of its cells' values, otherwise the
+// greatest one.
 const VIEWS = {
   verdict: {
     label: "Verdict",
@@ -279,7 +281,7 @@ function anyCode(build, test) {
   return build.kernels.some(({ cells }) => cells.some((cell) => cell && cell[CODE] && test(cell[CODE])));
 }
 
-// Returns [class, text, label, value] of a cell in a view.
+// Returns [class, text, label, value] of the cell `number` of a row in a view.
 function shown(build, view, cells, number) {
   const cell = cells[number];
   if (!cell) return ["off", "", "no such copy", -1];

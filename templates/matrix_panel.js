@@ -1,7 +1,7 @@
 "use strict";
-// What opens from the matrix: the details of a cell, a level or a kernel.
+// The panel with the details of a cell, a level or a kernel.
 
-// Returns an element; children are elements and texts, of which null, false and "" are left out.
+// Returns an element. Its children are elements and texts; null, false and "" are left out.
 function el(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
@@ -13,7 +13,7 @@ function el(name, attributes, ...children) {
   return made;
 }
 
-// Long names of levels break where they have underscores.
+// Returns the name of a level as texts between which a line may break, after each underscore.
 function breakable(name) {
   return name.split("_").flatMap((part, place) => (place ? ["_", document.createElement("wbr"), part] : [part]));
 }
@@ -35,7 +35,7 @@ function figure(value, name, meaning) {
   return el("div", { title: meaning || null }, el("dt", {}, name), el("dd", {}, value));
 }
 
-// Returns a share of 1 as a bar.
+// Returns a bar whose filled part is the `share`, from 0 to 1.
 function meter(share, name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const bar = document.createElementNS("http://www.w3.org/2000/svg", "rect");
@@ -182,7 +182,7 @@ function refused(dropped) {
 
 const LANGUAGES = { c: "C", cpp: "C++", fortran: "Fortran" };
 
-// Returns [languages, words] of each list of words that languages have.
+// Returns [languages, words] for each list of words in `flags`: languages with the same words share an entry.
 function byWords(flags) {
   const found = new Map();
   for (const [language, words] of Object.entries(flags)) {
@@ -261,7 +261,7 @@ function kernelDetails(build, row) {
 
 // ---- opening
 
-// Opens the panel; `place` is [kernel or "", level] of what it shows.
+// Opens the panel; `place` is the [kernel or "", level] that it shows.
 function openPanel(title, kind, content, place, strip) {
   const panel = document.getElementById("panel"),
     close = () => panel.close();
