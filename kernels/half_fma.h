@@ -1,4 +1,5 @@
-// a * b + c in half precision, rounded once: VFMADD231PH at levels that have it, a software model of it at the others.
+// a * b + c in half precision, rounded once: the instruction VFMADD231PH at levels that have it, a software model of
+// this instruction at other levels.
 #ifndef ISAGEN_KERNELS_HALF_FMA_H
 #define ISAGEN_KERNELS_HALF_FMA_H
 
@@ -19,7 +20,7 @@ VEC_INLINE Halves half_fma(Halves a, Halves b, Halves c)
 #if defined(__clang__)
   return Halves::of((Halves::Raw)_mm512_fmadd_ph((__m512h)a.v, (__m512h)b.v, (__m512h)c.v));
 #else
-  // Assembly, because GCC 12 may choose the forms that overwrite a factor, and then moves sums inside loops.
+  // Assembly: for the intrinsic, GCC 12 may choose a form that overwrites a factor, and then copies sums inside loops.
   __asm__("vfmadd231ph\t{%2, %1, %0|%0, %1, %2}" : "+v"(c.v) : "v"(a.v), "v"(b.v));
   return c;
 #endif
@@ -27,6 +28,7 @@ VEC_INLINE Halves half_fma(Halves a, Halves b, Halves c)
 
 #else
 
+// Returns the value of a half, given by its bits.
 inline double half_value(uint16_t bits)
 {
   const int exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
@@ -36,7 +38,8 @@ inline double half_value(uint16_t bits)
   return bits & 0x8000 ? -size : size;
 }
 
-// Rounds to nearest even. MXCSR's FTZ and DAZ do not affect half precision (Intel SDM vol. 1, 5.20).
+// Returns the bits of x, rounded to nearest even. MXCSR's FTZ and DAZ do not affect half precision (Intel SDM vol. 1,
+// 5.20).
 inline uint16_t half_bits(double x)
 {
   const uint16_t sign = signbit(x) ? 0x8000 : 0;
@@ -48,14 +51,14 @@ inline uint16_t half_bits(double x)
   int exponent;
   frexp(size, &exponent);
   const int last_bit = size < 0x1p-14 ? -24 : exponent - 11; // 2^-24 for denormals and zero
-  const double rounded = nearbyint(ldexp(size, -last_bit)); // in units of the last bit; the mode is to nearest even
+  const double rounded = nearbyint(ldexp(size, -last_bit)); // in units of the last bit, in the mode to nearest even
   return static_cast<uint16_t>(sign + static_cast<int>(rounded) + (last_bit + 24 > 0 ? (last_bit + 24) * 1024 : 0));
 }
 
 inline uint16_t half_fma(uint16_t a, uint16_t b, uint16_t c)
 {
-  // The product has at most 22 bits, and the bits of product and c lie between 2^-48 and 2^33. A double lacks 28 of
-  // these bits, so the sum is rounded to odd first and then to 11 bits.
+  // The product has at most 22 bits. The bits of product and c lie between 2^-48 and 2^33: 28 bits more than a double
+  // has. So the sum is rounded to odd first, and then to 11 bits.
   const double product = half_value(a) * half_value(b), addend = half_value(c), sum = product + addend;
   const double part = sum - product, error = (product - (sum - part)) + (addend - part);
   uint64_t bits = vec::bit_cast<uint64_t>(sum);

@@ -8,13 +8,13 @@ namespace {
 
 using vec::Vectorized;
 
-// How one step of a loop loads and stores: whole vectors, their first `count` elements, or whole and past the caches,
-// or whole and loaded by halves.
-// `others` fills the lanes without an element. load_floats and store_floats move as many floats as a vector of T, a
-// 16-bit float, has lanes.
+// How one step of a loop loads and stores: Whole vectors; Part, the first `count` elements of a vector; Streamed, whole
+// vectors that are stored past the caches; Halved, whole vectors that are loaded by halves.
+// `others` fills the lanes without an element. If T is a 16-bit float, load_floats and store_floats move as many floats
+// as a vector of T has lanes.
 template <typename T> struct Whole {
   using Vec = Vectorized<T>;
-  static constexpr bool ordered = false; // loads stay in the order of the source
+  static constexpr bool ordered = false; // whether loads stay in the order of the source
   VEC_INLINE Vec load(const T *from, T) const { return Vec::loadu(from); }
   VEC_INLINE void store(Vec value, T *to) const { value.store(to); }
   VEC_INLINE vec::Pair<float> load_floats(const float *from) const { return vec::load_floats<T>(from); }
@@ -44,8 +44,8 @@ VEC_INLINE void all_ways(size_t i, Step &step, vec::Sequence<k...>)
   (step(i + static_cast<size_t>(k * Vectorized<T>::size()), k, How()), ...);
 }
 
-// Prefetches the cache line `bytes` ahead: hardware prefetchers are too late for softmax and for shuffles. The address
-// need not be valid.
+// Prefetches the cache line `bytes` behind `here`: hardware prefetchers are too late for softmax and for shuffles. The
+// address need not be valid.
 VEC_INLINE void ask_ahead(const void *here, size_t bytes = 4096)
 {
   vec::prefetch(reinterpret_cast<const char *>(reinterpret_cast<uintptr_t>(here) + bytes));
@@ -57,8 +57,9 @@ constexpr bool begins_line(int k)
   return VECTOR_BYTES == 0 || k * VECTOR_BYTES % 64 == 0;
 }
 
-// Calls step(i, k, how) for every vector. i is its first element, and k cycles through 0 .. ways - 1, so that `ways`
-// accumulators hide the latency of an operation. A rest that does not fill all of them goes to the last.
+// Calls step(i, k, how) for every vector of n elements. i is the index of the vector's first element. k cycles through
+// 0 .. ways - 1: with an accumulator for each k, operations do not wait for each other's latency. The last vectors, if
+// they are fewer than `ways`, all have k = ways - 1.
 template <int ways, typename T, typename How = Whole<T>, typename Step> VEC_INLINE void by_vectors(size_t n, Step step)
 {
   constexpr size_t width = Vectorized<T>::size();
@@ -72,8 +73,8 @@ template <int ways, typename T, typename How = Whole<T>, typename Step> VEC_INLI
     step(i, ways - 1, Part<T>{n - i});
 }
 
-// Calls step(i, how) in order, by vectors of T, for a loop that writes `to[i]`: past the caches if `past_caches` is set
-// and elements are aligned. The caller calls vec::fence_streams(), once per kernel.
+// Calls step(i, how) in order, by vectors of T, for a loop that writes `to[i]`. The loop writes past the caches if
+// `past_caches` is set and elements are aligned; the kernel then calls vec::fence_streams() once, at its end.
 template <typename T, typename To, typename Step>
 VEC_INLINE void writing(const To *to, size_t n, bool past_caches, Step step)
 {

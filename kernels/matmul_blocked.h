@@ -1,20 +1,21 @@
 // The blocked matrix product, for any kind of arithmetic: packs blocks of both matrices and multiplies micro tiles.
 //
-// Elements are packed into words of 4 bytes. A word holds `group` consecutive elements of k, the operand of one lane of
-// a dot product instruction (4 x 8 bits, 2 x 16 bits, 1 float).
+// Elements are packed into words of 4 bytes. A word contains `group` consecutive elements along k, the operand of one
+// lane of a dot product instruction (4 x 8 bits, 2 x 16 bits, 1 float).
 //
 // A Kind is constructed once per product, and has
 //   A, B, C             element types in memory
-//   group, rows, columns, as above; a micro tile is rows x columns of C
-//   block               words of k that are packed at once, and the distance of packed rows of A
-//   step                the number of words of k is padded with zeros to a multiple of it
-//   column_bytes        bytes of a column of packed B per word: 4
+//   group               elements in a word
+//   rows, columns       the size of a micro tile of C
+//   block               words along k that are packed at once, and the distance of packed rows of A
+//   step                the number of words along k is padded with zeros to a multiple of `step`
+//   column_bytes        bytes of a column of packed B per word: 4, and 2 for half precision
 //   Kind(m, n)          sets up the product, such as a tile configuration
 //   pack_a(to, a, lda, m, k), pack_b(to, b, ldb, k, n)
 //                       packs blocks of A[m][k] and B[k][n] into panels of `rows` rows and of `columns` columns
 //   tile(c, ldc, m, n, a, b, words, add, i, j)
-//                       c[m][n] = (or +=, if `add`) the product of two panels over `words` words; i and j are the first
-//                       row and column of the panels in the packed blocks
+//                       c[m][n] = (or +=, if `add`) the product of two panels over `words` words; i is the first row
+//                       of the panel in the packed block of A, j the first column of that in the packed block of B
 #ifndef ISAGEN_KERNELS_MATMUL_BLOCKED_H
 #define ISAGEN_KERNELS_MATMUL_BLOCKED_H
 
@@ -27,7 +28,7 @@ namespace {
 constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 constexpr size_t at_most(size_t n, size_t limit) { return n < limit ? n : limit; }
 
-// A panel of B stays in the first level cache and the blocks stay in the second, while the micro tiles are computed.
+// While the micro tiles are computed, a panel of B stays in the first level cache, and the blocks in the second.
 constexpr size_t block_rows = 256, block_columns = 512;
 
 template <class Kind>

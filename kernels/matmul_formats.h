@@ -4,8 +4,8 @@
 //   group              elements in a word
 //   words(to, from, n) if group is 1: packs n elements of A or B
 //   word(const A *)    otherwise: packs `group` elements of a row of A
-//   word(B, B)         if group is 2: packs one element of each of two rows of B; a group of 4 is one of bytes
-//   TileA, TileB       the elements' types in tiles, if tiles take these words
+//   word(B, B)         if group is 2: packs one element of each of two rows of B; a group of 4 consists of bytes
+//   TileA, TileB       the elements' types in tiles, if there are tile instructions for these words
 #ifndef ISAGEN_KERNELS_MATMUL_FORMATS_H
 #define ISAGEN_KERNELS_MATMUL_FORMATS_H
 
@@ -15,12 +15,12 @@
 
 namespace {
 
-// Four unsigned bytes by four signed ones.
+// Words of A are four unsigned bytes, words of B four signed ones.
 struct U8S8Bytes {
   using A = uint8_t;
   using B = int8_t;
   using C = int32_t;
-  using Sum = uint32_t; // wraps round
+  using Sum = uint32_t; // unsigned, as sums wrap
   using TileA = uint8_t;
   using TileB = int8_t;
   static constexpr size_t group = 4;
@@ -33,12 +33,12 @@ struct U8S8Bytes {
   }
 };
 
-// The same bytes, but those of A less 128, for an instruction that takes them signed.
+// Four bytes each, where 128 is subtracted from those of A, for an instruction whose operands are both signed.
 struct S8S8Bytes : U8S8Bytes {
   static uint32_t word(const A *a) { return U8S8Bytes::word(a) ^ 0x80808080; }
 };
 
-// The same bytes as two 16-bit integers, because the instructions for bytes saturate their sums.
+// Two bytes each, as 16-bit integers, for levels whose instructions for bytes saturate their sums.
 struct U8S8Pairs {
   using A = uint8_t;
   using B = int8_t;
@@ -50,7 +50,7 @@ struct U8S8Pairs {
   static uint32_t word(B a, B b) { return static_cast<uint16_t>(a) | static_cast<uint32_t>(b) << 16; }
 };
 
-// The same bytes as 32-bit integers, for any CPU.
+// One byte each, as a 32-bit integer, for any CPU.
 struct U8S8Integers {
   using A = uint8_t;
   using B = int8_t;
@@ -83,9 +83,9 @@ struct Bf16Pairs {
   }
   static uint32_t word(B a, B b) { return a | static_cast<uint32_t>(b) << 16; }
 };
-using Fp16Pairs = Bf16Pairs; // but for the tiles
+using Fp16Pairs = Bf16Pairs; // packed alike; only the types in tiles would differ
 
-// A 16-bit float as a float.
+// One 16-bit float T, converted to a float.
 template <class T> struct WideFloats {
   using A = uint16_t;
   using B = uint16_t;
@@ -108,13 +108,14 @@ template <class T> struct WideFloats {
 using Bf16Floats = WideFloats<vec::bfloat16>;
 using Fp16Floats = WideFloats<vec::half>;
 
-// Packs a Format into panels of Rows rows and Columns columns. Packed rows of A are Block words apart, and the words of
-// k are padded to a multiple of Step.
+// Packs a Format into panels of Rows rows and Columns columns. Packed rows of A are Block words apart. The number of
+// words along k is padded to a multiple of Step.
 //
-//   A   the words of a row are adjacent; if High is 2, two rows take turns, Step words each
+//   A   the words of a row are adjacent; if High is 2, Step words of one row alternate with Step words of the next
 //   B   the first words of all columns are adjacent, then the second words of all columns, and so on
 //
-// A tile instruction loads both with a stride. A vector instruction broadcasts a word of A and loads a vector of B.
+// A tile instruction loads rows of words with a stride. A vector instruction broadcasts a word of A and loads a vector
+// of words of B.
 template <class Format, size_t Rows, size_t Columns, size_t Block, size_t Step, size_t High = 1>
 struct Packed : Format {
   using A = typename Format::A;
@@ -145,8 +146,8 @@ struct Packed : Format {
   {
     static const B zeros[Columns] = {};
     const size_t filled = round_up(k, group * Step) / group;
-    // A panel gets several words before the next one does: panels lie a power of two apart, so single words for all
-    // panels would compete for a set of the cache.
+    // Writes several words of a panel before the next panel: the panels lie a power of two apart, so the same word of
+    // all panels would compete for one set of the cache.
     constexpr size_t some = 8;
     for (size_t first = 0; first < filled; first += some)
       for (size_t j = 0; j < n; j += Columns)
@@ -165,7 +166,7 @@ struct Packed : Format {
   }
 
 private:
-  // Where a word of a row of A lies behind the first.
+  // Returns the distance, in words, of word g of a row of A from the row's first word.
   static constexpr size_t place(size_t g) { return g / Step * Step * High + g % Step; }
 
   static void pack_row(uint32_t *__restrict to, const A *from, size_t first, size_t words)
@@ -185,7 +186,7 @@ private:
     else if constexpr (group == 2)
       for (size_t j = 0; j < n; j++)
         to[j] = Format::word(load_one(from[0] + j), load_one(from[1] + j));
-    else { // byte by byte, because compilers interleave vectors for such stores
+    else { // byte by byte: compilers turn these stores into vectors that are interleaved
       static_assert(group == 4 && sizeof(B) == 1, "a group of four is one of bytes");
       unsigned char *__restrict bytes = reinterpret_cast<unsigned char *>(to);
       const B *const first = from[0], *const second = from[1], *const third = from[2], *const fourth = from[3];

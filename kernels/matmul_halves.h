@@ -1,14 +1,14 @@
 // Micro tiles of a matrix product in half precision arithmetic, with twice as many lanes as floats.
 //
-// Half precision ranges from 2^-24 to 65504 and has 11 bits. Therefore
+// Half precision ranges from 2^-24 to 65504, and has 11 bits. Against overflow, underflow and rounding,
 //
-//   - rows of A and columns of B are scaled by powers of two, a block of k at a time, until their largest element is
+//   - rows of A and columns of B are scaled by powers of two, in each block along k, so that their largest element is
 //     between 16 and 32: no sum of 32 products overflows, and underflow is small beside the largest product;
 //   - at most 32 products are summed in half precision, and these sums are added as floats.
 //
 // With u = 2^-11, the error of an element of C is at most
 //     (32 u + k/32 * 2^-24) * (1 + 2^-5) * sum |a| |b|  +  k * 2^-26 * max |a| * max |b|
-// docs/kernels.md derives it, and tests/kernels/test_matmul.py holds it.
+// docs/kernels.md derives this bound, and tests/kernels/test_matmul.py checks it.
 #ifndef ISAGEN_KERNELS_MATMUL_HALVES_H
 #define ISAGEN_KERNELS_MATMUL_HALVES_H
 
@@ -17,8 +17,8 @@
 
 namespace {
 
-// The kind of a product (matmul_blocked.h) with half precision vectors. A word of A holds an element twice, because a
-// load can broadcast a word, but not 16 bits.
+// The Kind (matmul_blocked.h) of a product with half precision vectors. A word of A contains an element twice, because
+// a load can broadcast a word, but not 16 bits.
 class HalfKind {
 public:
   using A = uint16_t;
@@ -97,19 +97,19 @@ private:
     float up, down;
   };
 
-  // Returns the bits of |x|; zero for infinity and NaN, which scaling does not change.
+  // Returns the bits of |x|. For infinity and NaN, returns zero, because no scale changes them.
   static Bits finite_size(Bits x)
   {
     const Bits size = x & Bits(0x7fff);
     return Bits::blend(size < Bits(0x7c00), size, Bits(0));
   }
 
-  // Returns the power of two that scales |x|, given by its bits, to between 16 and 32, and its inverse.
+  // Returns the power of two by which |x|, given by its bits, becomes a number between 16 and 32, and its inverse.
   static Scale scale_for(uint16_t bits)
   {
     if (bits == 0)
       return {1, 1};
-    // Biased as in a float: 2^(exponent - 127) is the leading bit of |x|. Denormals are multiples of 2^-24.
+    // `exponent` is biased as in a float: |x| has the leading bit 2^(exponent - 127). Denormals are multiples of 2^-24.
     const uint32_t leading = 31 - static_cast<uint32_t>(__builtin_clz(bits));
     const uint32_t exponent = bits < 0x400 ? 127 - 24 + leading : 127 - 15 + (bits >> 10);
     return {vec::bit_cast<float>((127 + 4 + 127 - exponent) << 23), vec::bit_cast<float>((exponent - 4) << 23)};
@@ -130,7 +130,7 @@ private:
     alignas(64) float memory[Rows * columns] = {};
     float *sums = memory;
 #if defined(__GNUC__)
-    __asm__("" : "+r"(sums) : : "memory"); // keeps the sums out of the registers that the inner loop needs
+    __asm__("" : "+r"(sums) : : "memory"); // keeps the sums in memory: the inner loop needs all registers
 #endif
     for (size_t end = step; end <= words; end += step) {
       Halves sum[Rows][vector_columns];

@@ -1,4 +1,4 @@
-// Micro tiles of a matrix product in tiles (tiles.h): four of C, two of A and two of B.
+// Micro tiles of a matrix product, computed in tiles (tiles.h): four tiles of C, two of A and two of B.
 #ifndef ISAGEN_KERNELS_MATMUL_TILES_H
 #define ISAGEN_KERNELS_MATMUL_TILES_H
 
@@ -7,20 +7,20 @@
 
 namespace {
 
-// The kind of a product (matmul_blocked.h) with tiles of the words of a Format.
+// The Kind (matmul_blocked.h) of a product with tiles, which contain words of a Format.
 template <class Format> class TileKind : public Packed<Format, 32, 32, 256, 16> {
 public:
   using C = typename Format::C;
   static constexpr size_t columns = 32, block = 256;
 
-  // A product of fewer than 16 rows or columns uses tiles of its size, because an instruction takes time for each row.
+  // A product of fewer than 16 rows or columns uses tiles of that size: an instruction takes time for each row.
   VEC_INLINE TileKind(size_t m, size_t n)
     : high_(at_most(m, 16)), wide_(at_most(n, 16)),
       tiles_({shape(high_, wide_), shape(high_, wide_), shape(high_, wide_), shape(high_, wide_), shape(high_, 16),
               shape(high_, 16), shape(16, wide_), shape(16, wide_)})
   {}
 
-  // Always inlined: without optimisation the compiler would not inline it.
+  // Declared for VEC_INLINE: without optimisation, compilers do not inline a destructor that they generate.
   VEC_INLINE ~TileKind() {}
 
   VEC_INLINE void tile(C *c, size_t ldc, size_t m, size_t n, const void *a, const void *b, size_t words, bool add,
@@ -59,7 +59,7 @@ private:
       tiles<false, false>(c, ldc, a, b, words, add);
   }
 
-  // Two high: two tiles of 16 rows each; two wide: two of 16 columns each.
+  // With `two_high`, C has two tiles of 16 rows each; with `two_wide`, two tiles of 16 columns each.
   template <bool two_high, bool two_wide>
   VEC_INLINE void tiles(C *c, size_t ldc, const void *packed_a, const void *packed_b, size_t words, bool add)
   {

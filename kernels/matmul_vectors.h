@@ -1,4 +1,5 @@
-// Micro tiles of a matrix product in vector registers: words of A, the same for all lanes, times vectors of words of B.
+// Micro tiles of a matrix product, computed in vector registers: a word of A, the same in all lanes, times a vector of
+// words of B.
 #ifndef ISAGEN_KERNELS_MATMUL_VECTORS_H
 #define ISAGEN_KERNELS_MATMUL_VECTORS_H
 
@@ -12,8 +13,8 @@ namespace {
 using Words = vec::Vectorized<uint32_t>;
 constexpr size_t lanes = static_cast<size_t>(Words::size());
 
-// The size of a micro tile, by the number of registers: 32 with AVX-512 and on arm64, else 16. Some hold vectors of B and
-// the words of A.
+// The size of a micro tile follows from the number of registers: 32 with AVX-512 and on arm64, else 16. Its sums leave
+// registers for vectors of B and for words of A.
 #if defined(__aarch64__)
 constexpr size_t vector_rows = 10;
 #else
@@ -21,12 +22,12 @@ constexpr size_t vector_rows = VECTOR_BYTES == 64 ? 14 : 6;
 #endif
 constexpr size_t vector_columns = 2;
 
-// The kind of a product (matmul_blocked.h) with vectors. Dot has a Format, and dot(Vectorized<Format::Sum> sum, Words a,
-// Words b), which adds products to sum. In each 16 bytes,
+// The Kind (matmul_blocked.h) of a product with vectors. Dot has a Format, and a function dot(Vectorized<Format::Sum>
+// sum, Words a, Words b), which returns the sum with products added. Each 16 bytes of its arguments contain
 //
-//   if High is 1   a has a word of a row in every lane, and sum a lane for each word of b
-//   if High is 2   a has two words of a row and two of the next, b two words of a column and two of the next, and sum the
-//                  product of these matrices, row by row
+//   if High is 1   in every lane of a the same word of a row, in sum a lane for each word of b
+//   if High is 2   in a two words of a row and two of the next, in b two words of a column and two of the next, in sum
+//                  the product of these matrices, row by row
 template <class Dot, size_t High = 1>
 class VectorKind : public Packed<typename Dot::Format, vector_rows, vector_columns * lanes, 256, High, High> {
 public:
@@ -59,7 +60,7 @@ private:
 #endif
   }
 
-  // Lanes of T of two vectors take turns.
+  // Interleaves a and b, as lanes of T: then a is the first half of the result, b the second.
   template <class T, class Vec> static VEC_INLINE void take_turns(Vec &a, Vec &b)
   {
     using Lane = typename Vec::value_type;
@@ -72,8 +73,8 @@ private:
                       bool add)
   {
     const uint32_t *a = static_cast<const uint32_t *>(packed_a), *b = static_cast<const uint32_t *>(packed_b);
-    // If the matrix ends within the tile, a buffer holds its sums. There is no branch between the loads of the sums,
-    // the loop and the stores, because GCC 12 would spill sums inside the loop.
+    // If the matrix ends within the tile, the sums are loaded from and stored to the buffer `edge`. There is no branch
+    // between loads, loop and stores, because with one GCC 12 would spill sums inside the loop.
     C edge[Rows * columns];
     const bool whole = m == Rows && n == columns;
     C *const sums = whole ? c : edge;
@@ -94,9 +95,9 @@ private:
       UNROLL for (size_t r = 0; r < Rows; r += 2)
         UNROLL for (size_t v = 0; v < vector_columns; v++)
           take_turns<uint64_t>(sum[r][v], sum[r + 1][v]);
-    // The first words prefetch the lines of C, a row each, so that the stores after the loop do not wait for them; the
-    // others prefetch the last row again, because with a branch GCC 12 would spill sums. With shorter vectors a tile
-    // takes long enough without.
+    // Each of the first steps prefetches a row of C, so that the stores after the loop do not wait for memory. Later
+    // steps prefetch the last row again, because with a branch GCC 12 would spill sums. With shorter vectors, the loop
+    // takes so long that prefetching gains nothing.
     const char *row = reinterpret_cast<const char *>(sums);
     for (size_t g = 0; g < words; g += High, a += High * High, b += High * columns) {
       if constexpr (VECTOR_BYTES == 64) {

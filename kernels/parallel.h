@@ -1,8 +1,8 @@
-// parallel_for: runs ranges in the caller's thread and in those of a small pool.
+// parallel_for: divides work into ranges, and runs them in the caller's thread and in the threads of a pool.
 //
 // For ordinary sources: a kernel runs in one thread, and the caller of a stub splits the work. The caller never waits
-// for a thread that the system has not started yet. On a busy machine, where the pool's threads lose their CPU in the
-// middle of a range, calls work alone for a while.
+// for a thread that the system has not started yet. On a busy machine, the pool's threads lose their CPU in the middle
+// of a range. After such a loss, calls use only the caller's thread for a while.
 #ifndef ISAGEN_KERNELS_PARALLEL_H
 #define ISAGEN_KERNELS_PARALLEL_H
 
@@ -27,13 +27,13 @@
 
 namespace parallel {
 
-// Nanoseconds of a clock that is never set back.
+// Returns the nanoseconds of a clock that is never set back.
 inline int64_t now()
 {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Nanoseconds for which this thread had a CPU; where the system does not tell, those of now().
+// Returns the nanoseconds for which this thread had a CPU; if the system does not count them, those of now().
 inline int64_t on_cpu()
 {
 #ifdef CLOCK_THREAD_CPUTIME_ID
@@ -44,15 +44,15 @@ inline int64_t on_cpu()
   return now();
 }
 
-// Waits at most 50 microseconds: to wake a thread takes about as long. It does not yield, because a system may then let
-// another program run for milliseconds.
+// Waits at most 50 microseconds, about the time that waking a thread takes. It does not yield the CPU, because the
+// system may then run another program for milliseconds.
 template <typename F> void wait_a_little(const F &is_done)
 {
   for (const int64_t until = now() + 50000; !is_done() && now() < until;) {
   }
 }
 
-// The positive number that an environment variable begins with, else `otherwise`.
+// Returns the positive number at the start of an environment variable's value, at most 1024; else `otherwise`.
 inline int number_in(const char *variable, int otherwise)
 {
   const char *const text = getenv(variable);
@@ -60,7 +60,7 @@ inline int number_in(const char *variable, int otherwise)
   return number > 0 && number <= 1024 ? int(number) : otherwise;
 }
 
-// The number of CPUs that this process may use.
+// Returns the number of CPUs that this process may use.
 inline int cpus()
 {
 #ifdef __linux__
@@ -72,7 +72,7 @@ inline int cpus()
   return count < 1 ? 1 : int(count);
 }
 
-// A call of parallel_for: threads take the next `step` units of next .. end until there are none.
+// A call of parallel_for. Each thread repeats: it takes the next `step` units of next .. end, and works on them.
 struct Job {
   void (*call)(const void *f, size_t first, size_t last);
   const void *f;
@@ -91,8 +91,8 @@ struct Job {
 
 class Pool {
 public:
-  // The pool of this process, or null if there is no memory. A forked child begins with a new one, because fork()
-  // copies no threads. It is never destroyed: its threads wait until the process ends.
+  // Returns the pool of this process, or null if there is no memory. A forked child begins with a new pool, because
+  // fork() copies no threads. A pool is never destroyed: its threads wait until the process ends.
   static Pool *get()
   {
     static const bool forgets = forget_when_forked();
@@ -107,10 +107,11 @@ public:
     return pool;
   }
 
-  // Whether calls work alone, because other programs use the CPUs.
+  // Returns whether calls use only the caller's thread for now, because other programs use the CPUs.
   bool is_alone() const { return now() < alone_until_.load(std::memory_order_relaxed); }
 
-  // Works on a job in up to `count` threads, the caller's among them; alone if the pool has a job, as within f.
+  // Runs a job in up to `count` threads, the caller's among them. If the pool has a job already, as in a call from
+  // within f, only the caller's thread works.
   void run(Job &job, int count)
   {
     if (has_job_.exchange(true)) {
@@ -129,12 +130,12 @@ public:
     const int ranges = job.work();
     const int64_t end = now();
     std::unique_lock<std::mutex> lock(mutex_);
-    job_ = nullptr; // who has not begun does not begin any more
+    job_ = nullptr; // threads that have not begun find no job
     lock.unlock();
     wait_a_little([this] { return working_ == 0; });
     lock.lock();
     finished_.wait(lock, [this] { return working_ == 0; });
-    const int64_t usual = 2 * (end - begin) / (ranges > 0 ? ranges : 1); // another thread may have begun a range just now
+    const int64_t usual = 2 * (end - begin) / (ranges > 0 ? ranges : 1); // another thread may just have begun a range
     note_loss(now() - end - usual, now() - begin);
     has_job_ = false;
   }
@@ -160,19 +161,19 @@ private:
     try {
       for (; started_ < count; started_++)
         std::thread(&Pool::serve, this, started_, number_.load()).detach();
-    } catch (const std::system_error &) { // the system has no more threads: fewer work
+    } catch (const std::system_error &) { // the system allows no more threads: the job runs in fewer
     }
   }
 
-  // Takes the nanoseconds for which a thread waited or had no CPU, of those of a whole job. If they are many, other
-  // programs use the CPUs: calls work alone for so long that such losses are a thirtieth of the time.
+  // `lost` are the nanoseconds of a job, which took `whole`, in which a thread waited or had no CPU. If they are many,
+  // other programs use the CPUs: calls then use only their own thread for 30 times as long.
   void note_loss(int64_t lost, int64_t whole)
   {
     if (lost > 200000 && lost > whole / 4)
       alone_until_ = now() + 30 * lost;
   }
 
-  // The thread of an index: waits for a job behind the `last` one, and works on it.
+  // The function of a thread: waits for a job after number `last`, works on it if its `index` is wanted, and repeats.
   void serve(int index, unsigned last)
   {
     for (;;) {
@@ -208,15 +209,15 @@ private:
 
 } // namespace parallel
 
-// The default number of threads of parallel_for: OMP_NUM_THREADS, as of OpenMP's libraries, or the number of CPUs.
+// Returns the default number of threads of parallel_for: OMP_NUM_THREADS, as in OpenMP, or else the number of CPUs.
 inline int default_threads()
 {
   static const int count = parallel::number_in("OMP_NUM_THREADS", parallel::cpus());
   return count;
 }
 
-// The number of threads of parallel_for for `size` units, at least `grain` for each thread; 1 on a busy machine.
-// threads < 1: the default.
+// Returns the number of threads that parallel_for uses for `size` units, with at least `grain` units for each; 1 on a
+// busy machine. `threads` is the largest number; less than 1 means the default.
 inline int threads_for(size_t size, size_t grain, int threads)
 {
   static const int limit = parallel::number_in("OMP_THREAD_LIMIT", 1024);
@@ -229,15 +230,15 @@ inline int threads_for(size_t size, size_t grain, int threads)
   return pool == nullptr || pool->is_alone() ? 1 : static_cast<int>(useful < most ? useful : most);
 }
 
-// The number of units of size `size` in a grain; at least 1.
+// Returns how many units of size `size` fit into a grain, at least 1.
 inline size_t grain_of(size_t size, size_t grain)
 {
   return size == 0 || size > grain ? 1 : grain / size;
 }
 
-// Divides begin .. end into ranges, calls f(first, last) for each, in several threads, and returns when all are done. A
-// range has at least `grain` units, but for the last. Work shorter than two grains, and calls from within f, run in the
-// caller's thread. f must not throw.
+// Divides begin .. end into ranges, calls f(first, last) for each in several threads, and returns when all are done.
+// Ranges have at least `grain` units, except the last. Work of less than two grains, and calls from within f, run in
+// the caller's thread. f must not throw.
 template <typename F> void parallel_for(size_t begin, size_t end, size_t grain, const F &f, int threads = 0)
 {
   if (begin >= end)
@@ -246,8 +247,8 @@ template <typename F> void parallel_for(size_t begin, size_t end, size_t grain, 
   const int count = threads_for(size, grain, threads);
   if (count < 2)
     return f(begin, end);
-  // Several ranges for each thread: whoever is faster takes more. Those of large grains begin at multiples of 64 units,
-  // so that no two threads write to one vector of the result.
+  // There are about four ranges for each thread, so that faster threads can take more. Ranges of large grains begin at
+  // multiples of 64 units, so that no two threads write to the same vector of the result.
   const size_t share = size / (4 * static_cast<size_t>(count)) + 1, unit = grain >= 1024 ? 64 : 1;
   const size_t step = ((share > grain ? share : grain) + unit - 1) / unit * unit;
   const auto call = [](const void *function, size_t first, size_t last) {

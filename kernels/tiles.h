@@ -1,4 +1,4 @@
-// Tiles: AMX's matrix registers at levels that have them, a software model of them at the others.
+// Tiles: AMX's matrix registers at levels that have AMX, a software model of them at other levels.
 //
 //   Tiles<int32_t, uint8_t, int8_t> tiles({{16, 64}, {16, 64}, {16, 64}});    // rows, bytes per row
 //   auto c = tile<0>(tiles);                                                  // a Tile of int32_t
@@ -10,17 +10,17 @@
 //   dot(c, a, b);
 //   c.store(out, out_stride);
 //
-// `Tiles` is the tile configuration of a kernel. Construct one at the kernel's entry. A tile cannot exist without a
-// configuration, so LDTILECFG, in the constructor, comes before every other tile instruction. The destructor executes
-// TILERELEASE on every way out of the scope, exceptions included. The constructor fixes the shapes. A tile's number and
-// element type are part of its C++ type, because instructions name tiles by constants, and the types of the operands
-// select the instruction.
+// `Tiles` is the tile configuration of a kernel, which fixes the tiles' shapes. Construct one at the kernel's entry:
+// the constructor executes LDTILECFG. A Tile cannot exist without a configuration, so no tile instruction comes before
+// LDTILECFG. The destructor executes TILERELEASE on every way out of the scope, exceptions included. A tile's number
+// and element type are part of its C++ type, because instructions name tiles by constants, and the element types select
+// the instruction.
 //
-// Everything here is inlined into the kernel. Do not call functions while tiles hold data: a callee may overwrite all
-// tiles (System V ABI).
+// All functions here are inlined into the kernel. Do not call other functions while tiles contain data: a callee may
+// overwrite all tiles (System V ABI).
 //
-// Clang's __tile1024i is not used, because with it the compiler places the tile configurations, and GCC has no such
-// type.
+// Clang's type __tile1024i is not used: with it, the compiler itself decides where to configure tiles, and GCC has no
+// such type.
 #ifndef ISAGEN_KERNELS_TILES_H
 #define ISAGEN_KERNELS_TILES_H
 
@@ -48,7 +48,7 @@ namespace {
 
 template <class... Elements> class Tiles;
 
-// A tile of a configuration. Do not use it after the configuration's life.
+// A tile of a configuration. Do not use it after the configuration is destroyed.
 template <int Number, class Element> class Tile {
 public:
   VEC_INLINE int rows() const { return shape_.rows; }
@@ -60,7 +60,7 @@ public:
   // Loads rows() rows of column_bytes() bytes from `base`, `stride` bytes apart.
   VEC_INLINE void load(const void *base, ptrdiff_t stride) { TileBackend::load<Number>(backend_, base, stride); }
 
-  // The same, with the hint that the data is not used again soon.
+  // Loads as `load` does, with the hint that the data is not used again soon.
   VEC_INLINE void load_once(const void *base, ptrdiff_t stride)
   {
     TileBackend::load_once<Number>(backend_, base, stride);
@@ -80,8 +80,8 @@ private:
   TileBackend &backend_;
 };
 
-// c += a b. Rows of b are interleaved by fours (bytes) or twos: in b's row i, bytes 4j to 4j + 3 are elements 4i to 4i
-// + 3 of column j.
+// Adds the matrix product of a and b to c. Rows of b are interleaved by fours (bytes) or twos (bfloat16): of bytes, row
+// i of tile b contains, at 4j to 4j + 3, the elements 4i to 4i + 3 of column j.
 //
 //   c int32_t, a and b int8_t or uint8_t (any of the four pairs): exact modulo 2^32, nothing saturates
 //   c float, a and b vec::bfloat16: see tile_dot_bf16() in tiles_model.h
@@ -133,7 +133,7 @@ private:
   TileBackend backend_;
 };
 
-// Tile number `Number` of a configuration.
+// Returns tile number `Number` of a configuration.
 template <int Number, class... Elements> VEC_INLINE auto tile(Tiles<Elements...> &tiles)
 {
   return tiles.template get<Number>();

@@ -1,8 +1,8 @@
 // The tile instructions of AMX. Included by tiles.h alone.
 //
-// They are assembly because GCC's macros (amxtileintrin.h of GCC 11 to 13) paste the tile's number into text, which
-// does not work with a template parameter, and do not declare that LDTILECFG and TILELOADD read memory, so that GCC may
-// drop stores to it. Clang accepts the same assembly.
+// The instructions are written as assembly, because GCC's macros (amxtileintrin.h of GCC 11 to 13) have two faults.
+// They paste the tile's number into text, which does not work with a template parameter. They do not declare that
+// LDTILECFG and TILELOADD read memory, so that GCC may drop stores to this memory. Clang accepts the same assembly.
 #ifndef ISAGEN_KERNELS_TILES_AMX_H
 #define ISAGEN_KERNELS_TILES_AMX_H
 

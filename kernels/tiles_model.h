@@ -1,6 +1,6 @@
-// A software model of AMX's tiles after Intel's SDM vol. 2. Included by tiles.h.
+// A software model of AMX's tiles, after Intel's SDM vol. 2. Included by tiles.h alone.
 //
-// Where the CPU would raise an exception (#GP, #UD), the model throws TileFault, which names the rule.
+// If the CPU would raise an exception (#GP, #UD), the model throws a TileFault that names the broken rule.
 #ifndef ISAGEN_KERNELS_TILES_MODEL_H
 #define ISAGEN_KERNELS_TILES_MODEL_H
 
@@ -43,7 +43,7 @@ inline void tile_check_used(const TileRegister &t)
     throw TileFault("#UD: the tile is not configured");
 }
 
-// On a Sapphire Rapids, TILEZERO alone takes rows of other sizes.
+// Checks that rows are whole dwords. On a Sapphire Rapids, only TILEZERO accepts other rows.
 inline void tile_check_whole(const TileRegister &t)
 {
   if (t.column_bytes % 4)
@@ -76,7 +76,7 @@ inline void tile_store(const TileRegister &t, void *base, ptrdiff_t stride)
     memcpy(static_cast<char *>(base) + row * stride, t.data[row], static_cast<size_t>(t.column_bytes));
 }
 
-// The shapes that every dot product requires: c is m x n, a is m x k and b is k x n dwords.
+// Checks the shapes for a dot product: c is m x n, a is m x k and b is k x n dwords.
 inline void tile_check_dot(const TileRegister &c, const TileRegister &a, const TileRegister &b)
 {
   for (const TileRegister *t : {&c, &a, &b}) {
@@ -117,15 +117,15 @@ inline void tile_dot_bytes(TileRegister &c, const TileRegister &a, bool a_signed
   }
 }
 
-// A denormal counts as zero of its sign (DAZ).
+// Returns the value; for a denormal, a zero of its sign (DAZ).
 inline float tile_denormal_is_zero(float value)
 {
   return fabsf(value) < 0x1p-126f ? copysignf(0, value) : value;
 }
 
-// Returns x as a float, rounded to nearest even, and zero if the result is tiny (FTZ). Tininess is detected after
-// rounding with an unbounded exponent (SDM vol. 1, "Numeric Underflow Exception"), so the 24-bit value decides. x is
-// exact or rounded to odd, which makes the second rounding, to far fewer bits, correct.
+// Returns x as a float, rounded to nearest even, and zero if the result is tiny (FTZ). A result is tiny if x is below
+// 2^-126 after rounding to 24 bits with an unbounded exponent (SDM vol. 1, "Numeric Underflow Exception"). x is exact,
+// or rounded to odd, so that this second rounding, to far fewer bits, gives the correct result.
 inline float tile_round(double x)
 {
   if (fabs(x) < 0x1p-126 - 0x1p-151)
@@ -133,13 +133,13 @@ inline float tile_round(double x)
   return static_cast<float>(x);
 }
 
-// The sum of two doubles, rounded to odd if it is inexact: the last bit records that bits were cut off.
+// Returns the sum of two doubles. If it is inexact, it is rounded to odd: the last bit records that bits were cut off.
 inline double tile_add_to_odd(double x, double y)
 {
   const double sum = x + y;
   if (!(fabs(sum) < HUGE_VAL))
     return sum;
-  // The rounding error, exactly (Knuth, TAOCP vol. 2, 4.2.2, theorem B).
+  // `error` is the exact rounding error (Knuth, TAOCP vol. 2, 4.2.2, theorem B).
   const double part = sum - x;
   const double error = (x - (sum - part)) + (y - part);
   if (error == 0)
@@ -151,7 +151,7 @@ inline double tile_add_to_odd(double x, double y)
   return nextafter(sum, error > 0 ? HUGE_VAL : -HUGE_VAL);
 }
 
-// x y + sum, rounded once; x and y are bfloat16 values, whose product is exact in double.
+// Returns x * y + sum, rounded once. x and y are bfloat16 values, so that their product is exact as a double.
 inline float tile_fma(float x, float y, float sum)
 {
   const double product = static_cast<double>(tile_denormal_is_zero(x)) * static_cast<double>(tile_denormal_is_zero(y));
@@ -193,7 +193,7 @@ inline void tile_dot_bf16(TileRegister &c, const TileRegister &a, const TileRegi
   }
 }
 
-// The eight tile registers; a configuration uses the first ones.
+// The eight tile registers. A configuration of n tiles uses the first n.
 class TileBackend {
 public:
   TileBackend(const TileShape *shapes, int count)

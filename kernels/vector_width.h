@@ -1,8 +1,8 @@
-// The vector width of a level's kernels, from the CPU_CAPABILITY_ macros.
+// Defines VECTOR_BYTES, the width of vectors at the level that is being compiled, by the macros CPU_CAPABILITY_*.
 #ifndef ISAGEN_KERNELS_VECTOR_WIDTH_H
 #define ISAGEN_KERNELS_VECTOR_WIDTH_H
 
-// 0: one element at a time. Tests set -DVECTOR_BYTES=0 at any level; it does not change tiles.
+// 0 means one element at a time. Tests compile with -DVECTOR_BYTES=0 at any level, which does not change tiles.
 #ifndef VECTOR_BYTES
 #if defined(CPU_CAPABILITY_AVX512)
 #define VECTOR_BYTES 64

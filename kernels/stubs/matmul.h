@@ -20,18 +20,19 @@ struct matmul_shape {
 constexpr size_t matmul_workspace_bytes = 768 * 1024;
 constexpr size_t matmul_workspace_alignment = 64;
 
-// Unsigned by signed bytes, summed modulo 2^32. Exact, the same at every level.
+// Products of unsigned and signed bytes, summed modulo 2^32: exact, and the same at every level.
 typedef void (*matmul_u8s8_fn)(int32_t *c, const uint8_t *a, const int8_t *b, const struct matmul_shape *shape,
                                void *workspace);
 ISA_DECLARE_DISPATCH(matmul_u8s8_fn, matmul_u8s8_stub)
 
-// bfloat16 bits, summed in float. Denormal elements and sums count as zero from AVX512_BF16 on, and on arm64 from BF16 on;
-// below, if MXCSR.DAZ and FTZ, or FPCR.FZ, are set.
+// Products of bfloat16, passed as bits, summed in float. Denormal elements and sums count as zero from AVX512_BF16 on,
+// and on arm64 from BF16 on; at lower levels only if MXCSR.DAZ and FTZ, or FPCR.FZ, are set.
 typedef void (*matmul_bf16_fn)(float *c, const uint16_t *a, const uint16_t *b, const struct matmul_shape *shape,
                                void *workspace);
 ISA_DECLARE_DISPATCH(matmul_bf16_fn, matmul_bf16_stub)
 
-// IEEE half precision bits, summed in float; at AVX512_FP16 runs of 32 products are summed in half precision first.
+// Products of IEEE half precision numbers, passed as bits, summed in float. At AVX512_FP16, each 32 products are summed
+// in half precision first.
 typedef void (*matmul_fp16_fn)(float *c, const uint16_t *a, const uint16_t *b, const struct matmul_shape *shape,
                                void *workspace);
 ISA_DECLARE_DISPATCH(matmul_fp16_fn, matmul_fp16_stub)

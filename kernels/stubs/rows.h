@@ -28,7 +28,8 @@ ISA_DECLARE_DISPATCH(sum_float_fn, sum_float_stub)
 ISA_DECLARE_DISPATCH(sum_double_fn, sum_double_stub)
 ISA_DECLARE_DISPATCH(sum_int32_fn, sum_int32_stub)
 
-// dst[r] = the largest (else the smallest) element of row r; NaN if the row has one. Rows must not be empty.
+// dst[r] = the largest element of row r, or the smallest unless `largest`; NaN if the row contains a NaN. Rows must not
+// be empty.
 template <typename T>
 using extremum_fn = void (*)(T *dst, const T *src, size_t rows, size_t columns, bool largest);
 ISA_DECLARE_DISPATCH(extremum_fn<float>, extremum_float_stub)
@@ -37,8 +38,8 @@ ISA_DECLARE_DISPATCH(extremum_fn<int32_t>, extremum_int32_stub)
 ISA_DECLARE_DISPATCH(extremum_fn<int8_t>, extremum_int8_stub)
 ISA_DECLARE_DISPATCH(extremum_fn<uint8_t>, extremum_uint8_stub)
 
-// The same of at most 512 columns, whose results fit the first level cache: dst[c] = src[0][c] + ... + src[rows - 1][c],
-// or the largest or smallest. Rows begin `stride` elements apart.
+// Reductions along columns, of at most 512 columns, so that the results fit into the first level cache:
+// dst[c] = src[0][c] + ... + src[rows - 1][c], or the largest or smallest of these. Rows begin `stride` elements apart.
 constexpr size_t most_columns = 512;
 template <typename T, typename Sum>
 using sum_columns_fn = void (*)(Sum *dst, const T *src, size_t rows, size_t columns, size_t stride);
@@ -56,8 +57,8 @@ ISA_DECLARE_DISPATCH(extremum_columns_fn<int32_t>, extremum_columns_int32_stub)
 ISA_DECLARE_DISPATCH(extremum_columns_fn<int8_t>, extremum_columns_int8_stub)
 ISA_DECLARE_DISPATCH(extremum_columns_fn<uint8_t>, extremum_columns_uint8_stub)
 
-// softmax, or its logarithm, of each row: exp(x - m) / s or x - m - log(s), m the row's maximum, s the sum of
-// exp(x - m). A row with a NaN or +inf, and one of nothing but -inf, is NaN. src and dst may be the same.
+// softmax of each row, exp(x - m) / s, or its logarithm, x - m - log(s). m is the row's maximum, s the sum of
+// exp(x - m). The result is NaN for a row with a NaN or +inf, and for a row of only -inf. src and dst may be the same.
 template <typename T>
 using softmax_fn = void (*)(T *dst, const T *src, size_t rows, size_t columns, bool logarithm, bool past_caches);
 ISA_DECLARE_DISPATCH(softmax_fn<float>, softmax_float_stub)
@@ -68,13 +69,13 @@ template <typename T> using logsumexp_fn = void (*)(T *dst, const T *src, size_t
 ISA_DECLARE_DISPATCH(logsumexp_fn<float>, logsumexp_float_stub)
 ISA_DECLARE_DISPATCH(logsumexp_fn<double>, logsumexp_double_stub)
 
-// The first step of softmax and logsumexp on a piece of a row: returns the sum of exp(src[i] - m), and writes the terms
-// to dst unless dst is null. m is not NaN, and no src[i] is larger.
+// The first step of softmax and logsumexp on a part of a row: returns the sum of exp(src[i] - m), and writes its terms
+// to dst unless dst is null. m is not NaN, and no src[i] is larger than m.
 template <typename T> using exp_sum_fn = double (*)(T *dst, const T *src, size_t n, T m);
 ISA_DECLARE_DISPATCH(exp_sum_fn<float>, exp_sum_float_stub)
 ISA_DECLARE_DISPATCH(exp_sum_fn<double>, exp_sum_double_stub)
 
-// The second step: dst[i] = (src[i] - before) * factor - after.
+// The second step of softmax on a part of a row: dst[i] = (src[i] - before) * factor - after.
 template <typename T>
 using rescale_fn = void (*)(T *dst, const T *src, size_t n, T before, T factor, T after, bool past_caches);
 ISA_DECLARE_DISPATCH(rescale_fn<float>, rescale_float_stub)

@@ -1,4 +1,4 @@
-// Vectorized<T> itself: lanes, arithmetic, comparison, blend, minimum and maximum, fmadd.
+// The class Vectorized<T>: lanes, arithmetic, comparison, blend, minimum and maximum, fmadd.
 #ifndef ISAGEN_KERNELS_VEC_BASE_H
 #define ISAGEN_KERNELS_VEC_BASE_H
 
@@ -46,7 +46,7 @@ struct half {
   uint16_t bits;
 };
 
-// In an unnamed namespace, so that code of a level stays private, sealed or not.
+// The namespace has no name, so that functions of a level are private to its objects, also in builds without sealing.
 namespace {
 
 // The type of a lane of T: T itself, or for 16-bit floats the integer of their bits.
@@ -60,7 +60,7 @@ template <> struct Lane<half> {
   using type = uint16_t;
 };
 
-// Integers as wide as T, for operations on bits and for sums that wrap.
+// Integers of the width of T, for operations on bits and for sums that wrap.
 template <int bytes> struct Bits;
 template <> struct Bits<1> {
   using type = uint8_t;
@@ -102,15 +102,15 @@ template <typename T> struct RawOf {
 };
 #endif
 
-// The numbers 0 .. N - 1 as a pack. <utility> would take longer to compile than this whole header.
+// CountTo<n>::type is the Sequence 0 .. n - 1. Including <utility> for it would take longer than this whole header.
 template <int... numbers> struct Sequence {};
 template <int n, int... numbers> struct CountTo : CountTo<n - 1, n - 1, numbers...> {};
 template <int... numbers> struct CountTo<0, numbers...> {
   using type = Sequence<numbers...>;
 };
 
-// One truth value per lane of Vectorized<T>: all bits of the lane, or none. Compilers keep it in a mask register at
-// AVX-512 levels.
+// One truth value per lane of Vectorized<T>: all bits of the lane are set, or none. At AVX-512 levels, compilers keep a
+// Mask in a mask register.
 template <typename T> struct Mask {
   using Raw = typename RawOf<T>::mask;
   Raw m;
@@ -124,8 +124,9 @@ template <typename T> struct Mask {
   friend VEC_INLINE Mask operator~(Mask a) { return {static_cast<Raw>(~a.m)}; }
 };
 
-// VECTOR_BYTES / sizeof(T) elements, or one. Float operations follow IEEE 754 in each lane, but denormals count as zero
-// if the thread's MXCSR.DAZ and FTZ are set. Sums and products of integers wrap. The 16-bit floats are in convert.h.
+// A vector of VECTOR_BYTES / sizeof(T) elements, of one if VECTOR_BYTES is 0. Float operations follow IEEE 754 in each
+// lane, but denormals count as zero if the thread's MXCSR.DAZ and FTZ are set. Sums and products of integers wrap. The
+// arithmetic of 16-bit floats is in convert.h.
 template <typename T> struct Vectorized {
   using value_type = T;
   using Raw = typename RawOf<T>::type;
@@ -146,7 +147,7 @@ template <typename T> struct Vectorized {
   // 0, 1, 2, ... in the lanes.
   static VEC_INLINE Vectorized iota();
 
-  // memory.h: any alignment; bytes beyond the first `count` elements are not accessed.
+  // Defined in memory.h. Memory may have any alignment; bytes beyond the first `count` elements are not accessed.
   static VEC_INLINE Vectorized loadu(const void *from);
   static VEC_INLINE Vectorized loadu(const void *from, size_t count); // the other lanes are 0
   static VEC_INLINE Vectorized loadu(const void *from, size_t count, T others);
@@ -193,7 +194,7 @@ template <typename T> struct Wrapping<T, true> {
   using type = T;
 };
 
-// A single lane narrower than an int would be promoted to int, whose products may overflow.
+// Without vectors, C++ promotes a lane narrower than int to int, whose products may overflow. This makes it unsigned.
 template <typename R> VEC_INLINE R unpromoted(R a)
 {
   return a;
@@ -240,7 +241,7 @@ VEC_BITWISE(|)
 VEC_BITWISE(^)
 #undef VEC_BITWISE
 
-// Shifts of every lane by the same number of bits; to the right, of signed lanes arithmetically.
+// Shift every lane by the same number of bits. To the right, signed lanes are shifted arithmetically.
 template <typename T> VEC_INLINE Vectorized<T> operator<<(Vectorized<T> a, int bits)
 {
   using R = typename Vectorized<BitsOf<T>>::Raw;
@@ -251,8 +252,8 @@ template <typename T> VEC_INLINE Vectorized<T> operator>>(Vectorized<T> a, int b
   return Vectorized<T>::of(static_cast<typename Vectorized<T>::Raw>(a.v >> bits));
 }
 
-// a * b + c, rounded once if the level has an instruction for it: on x86 from AVX2 on, not at DEFAULT. Otherwise it is
-// rounded twice, or, in x87 registers, to more bits.
+// Returns a * b + c, rounded once if the level has an instruction for it: on x86 from AVX2 on, not at DEFAULT. Without
+// an instruction, the result is rounded twice, or, in x87 registers, to more bits.
 template <typename T> VEC_INLINE Vectorized<T> fmadd(Vectorized<T> a, Vectorized<T> b, Vectorized<T> c)
 {
   if constexpr (Float<T>::value)
@@ -286,7 +287,7 @@ template <> VEC_INLINE Vectorized<double> fmadd(Vectorized<double> a, Vectorized
 // ---- comparison: false if either is a NaN, except !=
 
 #if defined(__clang__) && defined(__ALTIVEC__)
-// Clang will compare vectors of bool and pixels in another way. There are none here.
+// The warning is about comparisons of vectors of bool and pixels, whose meaning Clang changes. There are none here.
 #pragma clang diagnostic ignored "-Wdeprecated-altivec-src-compat"
 #endif
 #if VECTOR_BYTES > 0
@@ -315,7 +316,7 @@ template <typename T> VEC_INLINE Vectorized<T> Vectorized<T>::blend(Mask<T> mask
   return of(mask.m ? yes.v : no.v);
 }
 
-// One instruction each on x86, where the result is b if either is a NaN or both are zeros.
+// The smaller or larger of a and b; b if either is a NaN or both are zeros. On x86, one instruction does exactly this.
 template <typename T> VEC_INLINE Vectorized<T> min_or_second(Vectorized<T> a, Vectorized<T> b)
 {
   return Vectorized<T>::blend(a < b, a, b);
@@ -326,8 +327,9 @@ template <typename T> VEC_INLINE Vectorized<T> max_or_second(Vectorized<T> a, Ve
 }
 
 #if defined(VEC_X86)
-// GCC 12 finds the instruction for floats only if neither operand is a constant, and for integers hardly ever. The code
-// uses the zeroing forms with all lanes on, because GCC warns of the plain forms' undefined operand (GCC bug 105593).
+// Intrinsics: GCC 12 finds the instruction for floats only if neither operand is a constant, and for integers hardly
+// ever. They are the zeroing forms, with all lanes on, because GCC warns of the plain forms' undefined operand (GCC bug
+// 105593).
 #if VECTOR_BYTES == 64
 #define VEC_X86_TYPE(letter) __m512##letter
 #define VEC_X86_CALL(name, lanes, a, b) _mm512_maskz_##name(static_cast<__mmask##lanes>(-1), a, b)
@@ -367,7 +369,7 @@ VEC_X86_MIN_AND_MAX(uint64_t, i, epu64, 8)
 #undef VEC_X86_TYPE
 #endif
 
-// NaN if either is NaN, as in NumPy and PyTorch.
+// The smaller or larger of a and b; NaN if either is NaN, as in NumPy and PyTorch.
 template <typename T> VEC_INLINE Vectorized<T> minimum(Vectorized<T> a, Vectorized<T> b)
 {
   if constexpr (Float<T>::value)
@@ -383,14 +385,14 @@ template <typename T> VEC_INLINE Vectorized<T> maximum(Vectorized<T> a, Vectoriz
     return max_or_second(a, b);
 }
 
-// Whether either is NaN.
+// Lanes in which a or b is NaN.
 template <typename T> VEC_INLINE Mask<T> unordered(Vectorized<T> a, Vectorized<T> b)
 {
   return (a != a) | (b != b);
 }
 
 #if defined(VEC_X86)
-// One comparison, where compilers compare each operand with itself.
+// One comparison; for the code above, compilers compare each operand with itself.
 #if VECTOR_BYTES == 64
 template <> VEC_INLINE Mask<float> unordered(Vectorized<float> a, Vectorized<float> b)
 {

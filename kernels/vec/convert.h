@@ -1,7 +1,8 @@
 // Conversions: float to bfloat16, half and int32, and back; arithmetic and comparison of the 16-bit floats as floats.
 //
-// float to bfloat16 and half, and back, give the same bits at every level, also if MXCSR's DAZ and FTZ are set, which
-// libraries built with -ffast-math do for a whole thread. They assume the default rounding mode, to nearest.
+// Conversions of float to bfloat16 and half, and back, give the same bits at every level, also if MXCSR's DAZ and FTZ
+// are set. Libraries built with -ffast-math set these for a whole thread. The conversions assume the default rounding
+// mode, to nearest.
 #ifndef ISAGEN_KERNELS_VEC_CONVERT_H
 #define ISAGEN_KERNELS_VEC_CONVERT_H
 
@@ -40,7 +41,7 @@ VEC_INLINE Vectorized<float> to_float(Vectorized<int32_t> a)
 #endif
 }
 
-// ---- as many floats as Vectorized<T> has elements, T of 16 bits: two vectors, or `first` alone without a vector unit
+// ---- as many floats as Vectorized<T> has elements, T of 16 bits: two vectors, or only `first` without a vector unit
 
 template <typename T> VEC_INLINE Pair<float> load_floats(const float *from)
 {
@@ -79,13 +80,13 @@ template <typename T> VEC_INLINE void stream_floats(Pair<float> a, float *to)
 
 // ---- halves of 32-bit lanes
 
-// The upper 16 bits of all lanes of a, then those of b.
+// Returns the upper 16 bits of all lanes of a, then those of b.
 VEC_INLINE Vectorized<uint16_t> upper_halves(Vectorized<uint32_t> a, Vectorized<uint32_t> b)
 {
 #if VECTOR_BYTES == 0
   static_cast<void>(b);
   return Vectorized<uint16_t>::of(static_cast<uint16_t>(a.v >> 16));
-#elif VECTOR_BYTES == 16 && defined(VEC_X86) // GCC takes seven instructions
+#elif VECTOR_BYTES == 16 && defined(VEC_X86) // three instructions, where GCC needs seven for deinterleave2
   const __m128i low = _mm_srai_epi32((__m128i)a.v, 16), high = _mm_srai_epi32((__m128i)b.v, 16);
   return Vectorized<uint16_t>::of((RawOf<uint16_t>::type)_mm_packs_epi32(low, high));
 #else
@@ -96,7 +97,7 @@ VEC_INLINE Vectorized<uint16_t> upper_halves(Vectorized<uint32_t> a, Vectorized<
 #endif
 }
 
-// Every lane of a in the upper 16 bits of a wider one; the lower bits are 0.
+// Returns every lane of a in the upper 16 bits of a 32-bit lane, whose lower bits are 0.
 VEC_INLINE Pair<uint32_t> to_upper_halves(Vectorized<uint16_t> a)
 {
 #if VECTOR_BYTES == 0
@@ -123,7 +124,8 @@ VEC_INLINE Pair<float> to_float(Vectorized<bfloat16> a)
   return {as<float>(wide.first), as<float>(wide.second)};
 }
 
-// Adding 0x7fff, and 1 if the lowest kept bit is set, rounds to nearest even when the low half is cut off.
+// Returns bits whose upper halves are the lanes of a, rounded to nearest even: adds 0x7fff, and 1 if the lowest bit of
+// the upper half is set. The caller cuts off the lower halves.
 VEC_INLINE Vectorized<uint32_t> round_to_upper_half(Vectorized<float> a)
 {
   using U = Vectorized<uint32_t>;
@@ -134,7 +136,7 @@ VEC_INLINE Vectorized<uint32_t> round_to_upper_half(Vectorized<float> a)
 
 #if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
 // Returns whether a lane of a or b is denormal, by its bits, because VFPCLASSPS finds no denormals if MXCSR.DAZ is set.
-// Adding an exponent of all ones turns only a zero exponent into all ones: denormals, and nothing else, become NaN.
+// Adding an exponent of all ones to the bits turns only a zero exponent into all ones, so only denormals become NaN.
 VEC_INLINE bool any_denormal(Vectorized<float> a, Vectorized<float> b)
 {
   const Vectorized<uint32_t> ones(0x7f800000);
@@ -143,7 +145,8 @@ VEC_INLINE bool any_denormal(Vectorized<float> a, Vectorized<float> b)
 }
 #endif
 
-// Rounded to nearest even, denormals too; a NaN becomes quiet and keeps its sign and top bits. a's lanes come first.
+// Returns the lanes of a and then of b, rounded to nearest even, denormals too. A NaN becomes quiet, and keeps its sign
+// and the top bits of its payload.
 VEC_INLINE Vectorized<bfloat16> to_bfloat16(Vectorized<float> a, Vectorized<float> b)
 {
 #if VECTOR_BYTES == 64 && defined(CPU_CAPABILITY_AVX512_BF16)
@@ -159,7 +162,8 @@ VEC_INLINE Vectorized<bfloat16> to_bfloat16(Vectorized<float> a, Vectorized<floa
 
 #if defined(VEC_X86) && VECTOR_BYTES == 64
 
-// The zeroing forms with all lanes on, because GCC 12 warns of the plain forms' undefined operand (GCC bug 105593).
+// The intrinsics are the zeroing forms, with all lanes on, because GCC 12 warns of the plain forms' undefined operand
+// (GCC bug 105593).
 VEC_INLINE Pair<float> to_float(Vectorized<half> a)
 {
   const __m512i raw = (__m512i)a.v;
@@ -197,7 +201,7 @@ VEC_INLINE Vectorized<half> to_half(Vectorized<float> a, Vectorized<float> b)
 
 #else
 
-// The same without an instruction for it. `upper` holds the half in its upper 16 bits.
+// Converts halves without an instruction for it. Each lane of `upper` contains a half in its upper 16 bits.
 VEC_INLINE Vectorized<float> half_to_float(Vectorized<uint32_t> upper)
 {
   using U = Vectorized<uint32_t>;
@@ -206,7 +210,7 @@ VEC_INLINE Vectorized<float> half_to_float(Vectorized<uint32_t> upper)
   const U normal = shifted + U((127 - 15) << 23);
   const U infinite = normal + U((127 - 15) << 23);
   const U quiet = infinite | choose(as<float>(infinite) != as<float>(infinite), U(0x400000), U(0));
-  // A denormal's bits with the exponent of the smallest normal half, minus that half.
+  // The value of a denormal: a number with its bits and the exponent of the smallest normal half, minus this half.
   const U smallest((127 - 14) << 23);
   const U denormal = as<uint32_t>(as<float>(shifted + smallest) - as<float>(smallest));
   const U exponent = shifted & U(0x0f800000);
@@ -221,13 +225,14 @@ VEC_INLINE Pair<float> to_float(Vectorized<half> a)
   return {half_to_float(wide.first), half_to_float(wide.second)};
 }
 
+// Converts floats to halves, which are in the upper 16 bits of the result's lanes.
 VEC_INLINE Vectorized<uint32_t> float_to_half(Vectorized<float> a)
 {
   using U = Vectorized<uint32_t>;
   const U bits = as<uint32_t>(a), sign = bits & U(0x80000000), rest = bits ^ sign;
   const Vectorized<float> size = as<float>(rest);
   const U normal = (rest - U((127 - 15) << 23) + U(0xfff) + ((rest >> 13) & U(1))) >> 13;
-  // The sum with a number whose last bit is the last bit of a denormal half is rounded to that bit.
+  // The last bit of `unit`, as a float, has the value of a denormal half's last bit. A sum with it is rounded to that.
   const U unit((127 - 15 + 23 - 10 + 1) << 23);
   const U denormal = as<uint32_t>(size + as<float>(unit)) - unit;
   const U nan = U(0x7e00) | ((rest >> 13) & U(0x3ff));
@@ -256,7 +261,7 @@ template <> VEC_INLINE Vectorized<half> from_floats(Pair<float> a)
   return to_half(a.first, a.second);
 }
 
-// Two masks of 32-bit lanes as one of 16-bit lanes.
+// Returns two masks of 32-bit lanes as one mask of 16-bit lanes.
 template <typename T> VEC_INLINE Mask<T> narrow(Mask<float> a, Mask<float> b)
 {
   return {(typename Mask<T>::Raw)upper_halves(Vectorized<uint32_t>::of((RawOf<uint32_t>::type)a.m),

@@ -1,9 +1,9 @@
 // exp of Vectorized<float> and Vectorized<double>.
 //
-// e^x = 2^n * e^r with n = round(x / ln 2), |r| <= ln(2)/2, and e^r = 1 + r + r^2 * q(r). q's coefficients minimise the
-// largest relative error of e^r (Lawson's iteration in 80-bit arithmetic): 2^-28.3 for float, 2^-57.9 for double. With
-// the roundings the result is within 2 units in the last place, denormal results too, unless MXCSR.FTZ makes them zero;
-// e^0 is 1, e^-inf 0, e^inf inf, NaN NaN.
+// e^x = 2^n * e^r with n = round(x / ln 2), |r| <= ln(2)/2, and e^r = 1 + r + r^2 * q(r). The coefficients of q make
+// the largest relative error of e^r minimal (Lawson's iteration in 80-bit arithmetic): 2^-28.3 for float, 2^-57.9 for
+// double. After all roundings, the result is within 2 units in the last place. So are denormal results, unless
+// MXCSR.FTZ makes them zero. e^0 is 1, e^-inf is 0, e^inf is inf, and e^NaN is NaN.
 #ifndef ISAGEN_KERNELS_VEC_EXP_H
 #define ISAGEN_KERNELS_VEC_EXP_H
 
@@ -14,8 +14,8 @@ namespace {
 
 template <typename T> struct ExpConstants;
 
-// ln 2 is split so that n * ln2_high is exact. Adding `magic` rounds to an integer, and leaves it in the low bits.
-// Beyond lowest and highest the result is 0 and inf.
+// ln 2 is split so that n * ln2_high is exact. Adding `magic` to a number rounds it to an integer, which is then in the
+// low bits. Below `lowest` the result is 0, above `highest` inf.
 template <> struct ExpConstants<float> {
   static constexpr float lowest = -104.5f, highest = 89.0f, per_ln2 = 0x1.715476p+0f;
   static constexpr float ln2_high = 0x1.63p-1f, ln2_low = -0x1.bd0106p-13f;
@@ -35,8 +35,8 @@ template <> struct ExpConstants<double> {
 };
 
 #if defined(VEC_X86) && VECTOR_BYTES == 64
-// VSCALEF rounds to denormals and overflows as a multiplication by 2^n would. The zeroing forms with all lanes on,
-// because GCC 12 warns of the plain forms' undefined operand (GCC bug 105593).
+// Returns a * 2^n. VSCALEF rounds to denormals and overflows as this multiplication would. The intrinsics are the
+// zeroing forms, with all lanes on, because GCC 12 warns of the plain forms' undefined operand (GCC bug 105593).
 VEC_INLINE Vectorized<float> scale(Vectorized<float> a, Vectorized<float> n)
 {
   return Vectorized<float>::of(_mm512_maskz_scalef_ps(static_cast<__mmask16>(-1), a.v, n.v));
@@ -47,6 +47,7 @@ VEC_INLINE Vectorized<double> scale(Vectorized<double> a, Vectorized<double> n)
 }
 #endif
 
+// Returns exp(x) for x from `lowest` to `highest`, or NaN; unless `positive`, only for x <= 0.
 template <bool positive, typename T> VEC_INLINE Vectorized<T> exp_in_range(Vectorized<T> x)
 {
   using Vec = Vectorized<T>;
@@ -68,8 +69,8 @@ template <bool positive, typename T> VEC_INLINE Vectorized<T> exp_in_range(Vecto
 #if defined(VEC_X86) && VECTOR_BYTES == 64
   return scale(e_r, n);
 #else
-  // 2^n may exceed the exponent range. So multiply by 2^(n + shift) or 2^(n - shift), and then by the inverse of the
-  // shift, which is the only step that rounds.
+  // 2^n may be out of the range of exponents. So e_r is multiplied by 2^(n + shift) or 2^(n - shift), and then by the
+  // inverse of 2^shift or 2^-shift. Only the second multiplication rounds.
   using B = BitsOf<T>;
   const Vectorized<B> exponent = as<B>(rounded) << C::mantissa;
   const Vectorized<B> more(static_cast<B>(B(C::bias + C::shift) << C::mantissa));
@@ -90,7 +91,7 @@ template <typename T> VEC_INLINE Vectorized<T> exp(Vectorized<T> x)
   return exp_in_range<true>(min_or_second(high, max_or_second(low, x)));
 }
 
-// The same for x <= 0 or NaN, in fewer instructions, for softmax.
+// Returns exp(x) for x <= 0 or NaN in fewer instructions, for softmax.
 template <typename T> VEC_INLINE Vectorized<T> exp_of_nonpositive(Vectorized<T> x)
 {
   return exp_in_range<false>(max_or_second(Vectorized<T>(ExpConstants<T>::lowest), x));

@@ -1,7 +1,7 @@
-// log of Vectorized<float>, of normal numbers.
+// log of normal numbers in a Vectorized<float>.
 //
-// x = 2^e * m with sqrt(1/2) <= m < sqrt(2), f = m - 1, and log(m) = f - f^2/2 + f^3 * p(f). p's coefficients minimise
-// the largest relative error of log(m) (Lawson's iteration in 80-bit arithmetic): 2^-30.3.
+// x = 2^e * m with sqrt(1/2) <= m < sqrt(2), f = m - 1, and log(m) = f - f^2/2 + f^3 * p(f). The coefficients of p
+// minimise the largest relative error of log(m) (Lawson's iteration in 80-bit arithmetic): 2^-30.3.
 #ifndef ISAGEN_KERNELS_VEC_LOG_H
 #define ISAGEN_KERNELS_VEC_LOG_H
 
@@ -11,7 +11,7 @@
 namespace vec {
 namespace {
 
-// For positive, normal and finite x, within 2 units in the last place; NaN of NaN. log(1) is 0.
+// Returns log(x) for positive, normal and finite x, within 2 units in the last place, and NaN for NaN. log(1) is 0.
 VEC_INLINE Vectorized<float> log_of_normal(Vectorized<float> x)
 {
   using F = Vectorized<float>;

@@ -1,4 +1,4 @@
-// Vectorized<T> in memory: loads and stores of whole vectors, of the first n elements, and past the caches.
+// Loads and stores of Vectorized<T>: of whole vectors, of the first n elements, and past the caches.
 #ifndef ISAGEN_KERNELS_VEC_MEMORY_H
 #define ISAGEN_KERNELS_VEC_MEMORY_H
 
@@ -7,8 +7,8 @@
 namespace vec {
 namespace {
 
-// Copies fewer bytes than a vector has, in pieces of halving size. A call of memcpy takes longer than the whole kernel
-// on a short row.
+// Copies fewer bytes than a vector has, in pieces of 32, 16, ... bytes. On a short row, a call of memcpy would take
+// longer than the whole kernel.
 VEC_INLINE void copy_bytes(char *to, const char *from, size_t bytes)
 {
 #if VECTOR_BYTES > 0
@@ -31,8 +31,8 @@ VEC_INLINE void copy_bytes(char *to, const char *from, size_t bytes)
 #endif
 }
 
-// memcpy with any alignment. Clang infers alignment from the types of memcpy's arguments, also through conversions to
-// void *, but not from the parameters of an inlined function.
+// memcpy for any alignment. Clang infers the alignment of memory from the types of memcpy's arguments, also through
+// conversions to void *, but not from the parameters of an inlined function such as this one.
 VEC_INLINE void copy_memory(void *to, const void *from, size_t bytes)
 {
 #if defined(__GNUC__)
@@ -54,8 +54,8 @@ template <typename T> VEC_INLINE void Vectorized<T>::store(void *to) const
   copy_memory(to, &v, sizeof v);
 }
 
-// Returns the vector. Vectors that pass through here are computed, and what they need is loaded, in the order of the
-// source. Compilers sort the loads of a loop by other rules, and hardware prefetchers follow ascending addresses best.
+// Returns the vector. Compilers compute vectors that pass through this function, and load their operands, in the order
+// of the source. Without it, they sort the loads of a loop, but hardware prefetchers follow ascending addresses best.
 template <typename T> VEC_INLINE Vectorized<T> in_order(Vectorized<T> a)
 {
 #if defined(VEC_X86) && VECTOR_BYTES == 64
@@ -66,7 +66,7 @@ template <typename T> VEC_INLINE Vectorized<T> in_order(Vectorized<T> a)
   return a;
 }
 
-// Loads a vector of 64 bytes by two instructions, a shorter one by one.
+// Loads a vector of 64 bytes by two instructions, and a shorter vector by one.
 template <typename T> VEC_INLINE Vectorized<T> load_by_halves(const T *from)
 {
 #if defined(VEC_X86) && VECTOR_BYTES == 64
@@ -83,7 +83,7 @@ template <typename T> VEC_INLINE Vectorized<T> load_by_halves(const T *from)
 
 #if defined(VEC_X86) && VECTOR_BYTES == 64
 
-// A masked access does not fault on masked-out lanes (Intel SDM vol. 1, 15.6.1).
+// A masked load or store does not fault on lanes that are masked out (Intel SDM vol. 1, 15.6.1).
 template <typename T> VEC_INLINE Vectorized<T> Vectorized<T>::loadu(const void *from, size_t count, T others)
 {
   const uint64_t lanes = count >= static_cast<size_t>(size()) ? ~0ull : (1ull << count) - 1;
@@ -161,7 +161,7 @@ template <typename T> VEC_INLINE Vectorized<T> Vectorized<T>::loadu(const void *
   return loadu(from, count, T());
 }
 
-// An element that need not be aligned.
+// Load and store one element, which need not be aligned.
 template <typename T> VEC_INLINE T load_one(const T *from)
 {
   T value;
@@ -175,7 +175,7 @@ template <typename T> VEC_INLINE void store_one(T value, T *to)
 
 // ---- before and past the caches
 
-// Asks for a cache line. The address need not be valid.
+// Prefetches a cache line. The address need not be valid.
 VEC_INLINE void prefetch(const void *line)
 {
 #if defined(__GNUC__)
@@ -185,8 +185,8 @@ VEC_INLINE void prefetch(const void *line)
 #endif
 }
 
-// Non-temporal stores: they neither read the line first nor keep it, for arrays larger than the caches. `to` must be
-// aligned to sizeof(Raw). Other threads see the data after fence_streams().
+// A non-temporal store, for arrays larger than the caches: it neither reads the cache line first nor leaves it in the
+// caches. `to` must be aligned to sizeof(Raw). Other threads see the data after fence_streams().
 template <typename T> VEC_INLINE void stream(Vectorized<T> value, void *to)
 {
 #if defined(VEC_X86) && VECTOR_BYTES == 64

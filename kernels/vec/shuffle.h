@@ -1,6 +1,6 @@
-// Moves of the lanes of Vectorized<T>: interleave2, deinterleave2, shift_in, last, reduce_all.
+// Functions that move the lanes of Vectorized<T>: interleave2, deinterleave2, shift_in, last, reduce_all.
 //
-// Moves are index lists, for which both compilers find the instructions (docs/kernels.md).
+// They are written as lists of indexes, for which GCC and Clang find the instructions (docs/kernels.md).
 #ifndef ISAGEN_KERNELS_VEC_SHUFFLE_H
 #define ISAGEN_KERNELS_VEC_SHUFFLE_H
 
@@ -15,7 +15,7 @@ template <typename T> struct Pair {
 
 #if VECTOR_BYTES > 0
 
-// The lanes a[i], or b[i - size()] from size() on, for a list of i. GCC has Clang's builtin from version 12 on.
+// Returns, for each i of a list, the lane a[i], or b[i - size()] if i >= size(). GCC has Clang's builtin from 12 on.
 #if defined(__clang__) || __GNUC__ >= 12
 #define VEC_SHUFFLE(T, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -54,7 +54,7 @@ template <typename T, int... i> VEC_INLINE Vectorized<T> last(Vectorized<T> a, S
   return Vectorized<T>::of(VEC_SHUFFLE(T, a.v, a.v, (i * 0 + Vectorized<T>::size() - 1)...));
 }
 
-// interleave2 within each 16 bytes: the first halves, and the second ones.
+// interleave2 within each block of 16 bytes: `first` has the first half of each block's result, `second` the second.
 template <typename T, int... i> VEC_INLINE Pair<T> interleave2_by_16(Vectorized<T> a, Vectorized<T> b, Sequence<i...>)
 {
   constexpr int n = Vectorized<T>::size(), some = 16 / static_cast<int>(sizeof(T));
@@ -62,7 +62,7 @@ template <typename T, int... i> VEC_INLINE Pair<T> interleave2_by_16(Vectorized<
           Vectorized<T>::of(VEC_SHUFFLE(T, a.v, b.v, (i / some * some + some / 2 + i % some / 2 + i % 2 * n)...))};
 }
 
-// Alternating pairs of lanes of a and b.
+// interleave2 of pairs of lanes: {a0, a1, b0, b1, a2, ...} in two vectors.
 template <typename T, int... i> VEC_INLINE Pair<T> interleave2_pairs(Vectorized<T> a, Vectorized<T> b, Sequence<i...>)
 {
   constexpr int n = Vectorized<T>::size();
@@ -70,7 +70,7 @@ template <typename T, int... i> VEC_INLINE Pair<T> interleave2_pairs(Vectorized<
           Vectorized<T>::of(VEC_SHUFFLE(T, a.v, b.v, (n / 2 + i / 4 * 2 + i % 2 + i / 2 % 2 * n)...))};
 }
 
-// The first halves of a and b, and their second halves.
+// {first half of a, first half of b}, and {second half of a, second half of b}.
 template <typename T, int... i> VEC_INLINE Pair<T> join_halves(Vectorized<T> a, Vectorized<T> b, Sequence<i...>)
 {
   constexpr int half = Vectorized<T>::size() / 2;
@@ -82,8 +82,8 @@ template <typename T, int... i> VEC_INLINE Pair<T> join_halves(Vectorized<T> a, 
 template <typename T> VEC_INLINE Pair<T> interleave2(Vectorized<T> a, Vectorized<T> b)
 {
   if constexpr (VECTOR_BYTES == 64 && sizeof(T) == 1) {
-    // AVX-512 without VBMI cannot move single bytes across 16-byte blocks. In one step this would take GCC ten
-    // instructions, and Clang 14.
+    // AVX-512 without VBMI cannot move single bytes across 16-byte blocks. As one list of indexes, the move would be
+    // ten instructions with GCC, and 14 with Clang.
     const Pair<T> near = interleave2_by_16(a, b, Lanes<T>());
     const Pair<uint64_t> all =
         interleave2_pairs(as<uint64_t>(near.first), as<uint64_t>(near.second), Lanes<uint64_t>());
@@ -93,7 +93,7 @@ template <typename T> VEC_INLINE Pair<T> interleave2(Vectorized<T> a, Vectorized
   }
 }
 
-// The even lanes of a, then those of b; and the odd lanes likewise. Inverse of interleave2.
+// The inverse of interleave2: `first` has the even lanes of a and then of b, `second` the odd lanes of both.
 template <typename T> VEC_INLINE Pair<T> deinterleave2(Vectorized<T> a, Vectorized<T> b)
 {
   return deinterleave2(a, b, Lanes<T>());
@@ -154,14 +154,14 @@ template <int half, typename T, typename Op> VEC_INLINE Vectorized<T> reduce_fro
 
 #endif
 
-// Reduces all lanes with op(Vectorized<T>, Vectorized<T>) -> Vectorized<T>, in log2(size()) rounds of halves. op is
-// associative and commutative up to rounding.
+// Reduces all lanes to one by op(Vectorized<T>, Vectorized<T>) -> Vectorized<T>, in log2(size()) steps, each of which
+// combines halves. op is associative and commutative up to rounding.
 template <typename T, typename Op> VEC_INLINE T reduce_all(Op op, Vectorized<T> a)
 {
   return reduce_from<Vectorized<T>::size() / 2>(op, a).lane(0);
 }
 
-// For sums.
+// a + b, as the op of reduce_all.
 template <typename T> VEC_INLINE Vectorized<T> add(Vectorized<T> a, Vectorized<T> b)
 {
   return a + b;
