@@ -1,9 +1,9 @@
-"""The build backend of isagen-kernels: meson-python, called in a temporary copy of the kernels' folders.
+"""The build backend of isagen-kernels: calls meson-python in a temporary copy of the kernels' folders.
 
-meson-python builds the folder of a pyproject.toml. The kernels consist of several folders of the repository, whose own
-pyproject.toml belongs to the tool. So `_source_tree` copies the folders, and writes a pyproject.toml above them: the
-one here with meson-python as its backend. An sdist is a tar of that tree. There is no hook for editable installs,
-because they would refer to the temporary folder.
+meson-python builds the folder that contains a pyproject.toml. The kernels consist of several folders of the repository,
+but the pyproject.toml of the repository is that of isagen. So `_source_tree` copies the folders, and writes a
+pyproject.toml above them: that of this folder, with meson-python as the backend. An sdist is a tar of this copy. There
+is no hook for editable installs, because these would refer to the temporary folder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Settings = dict[str, Any] | None
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """Return the requirements of meson-python and of the tool, because the build runs the checkout's isagen."""
+    """Return the requirements of meson-python, and those of isagen: the build runs the isagen of the checkout."""
     return [*_tool_dependencies(), *mesonpy.get_requires_for_build_wheel(config_settings)]
 
 
@@ -43,12 +43,12 @@ def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata
 
 
 def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
-    """Return nothing: an sdist is made without Meson, whose `meson dist` packs a whole repository."""
+    """Return nothing: sdists are made without Meson, because `meson dist` packs a whole repository."""
     return []
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
-    """Write the sdist, and return its name; with SOURCE_DATE_EPOCH the file is reproducible."""
+    """Write the sdist, and return its name. If SOURCE_DATE_EPOCH is set, the file is reproducible."""
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -1,30 +1,31 @@
 """isagen's reference kernels, an example of a project that is built with isagen.
 
-Arguments are arrays: NumPy's, PyTorch's tensors in the CPU's memory, anything else with the buffer protocol
-(``array.array``, memoryviews, ctypes arrays), with DLPack or ``__array__``. Prefix sums, reductions and softmax take
-any layout, the other functions C-contiguous arrays. Masked arrays are refused. bfloat16 is that of ml_dtypes or
-PyTorch, or 16-bit integers that hold its bits.
+Arguments are arrays: NumPy arrays, PyTorch tensors in the CPU's memory, and other objects with the buffer protocol
+(``array.array``, memoryviews, ctypes arrays), with DLPack, or with ``__array__``. Prefix sums, reductions and softmax
+accept any layout, the other functions only C-contiguous arrays. Masked arrays are refused. bfloat16 is the dtype of
+ml_dtypes or of PyTorch, or 16-bit integers that contain its bits.
 
 A new result is of the argument's kind: a NumPy array, a tensor, or else a memoryview. A result without axes is a NumPy
-scalar, a tensor, or Python's number; the conversions give an array without axes for one. ``out``, which must be
-writable and C-contiguous and have the result's shape and dtype, is filled and returned instead.
+scalar, a tensor, or a Python number; conversions of an array without axes return such an array. If ``out`` is given,
+it is filled and returned instead. It must be writable and C-contiguous, and have the shape and dtype of the result.
 
-``axis`` counts from the end if negative. Reductions take a tuple of axes too, and ``keepdims``. Rows along the last
-axis, or over all items, are read where they are. So are the rows that ``sum``, ``mean``, ``max`` and ``min`` combine
-along another axis, if these have 16 items, and a transposed array without gaps whose reduced axes leave the others in
-the order of memory. Other layouts and axes, and a ``dtype`` that is not that of the argument, cost copies: each thread
-copies rows first, in blocks of 16,384 items, or of one cache line of neighbouring rows if these are longer.
+A negative ``axis`` counts from the end. Reductions also accept a tuple of axes, and ``keepdims``. Three kinds of rows
+are read in place: those along the last axis or over all items; those of at least 16 items that ``sum``, ``mean``,
+``max`` and ``min`` combine along another axis; and those of a transposed array without gaps, if the axes that are not
+reduced are in the order of memory. Other layouts and axes, and a ``dtype`` that differs from the argument's, cost
+copies: each thread first copies rows, in blocks of 16,384 items, or of one cache line of neighbouring rows if rows are
+longer.
 
-``threads`` is the largest number of threads of a call; None: OMP_NUM_THREADS, or the number of CPUs. Small arrays use
-one thread, and so do calls on a busy machine.
+``threads`` is the largest number of threads of a call. None means OMP_NUM_THREADS, or else the number of CPUs. Calls
+with small arrays, and calls on a busy machine, use one thread.
 
-``isa.report()`` shows which level runs, ``isa.why("AVX512")`` why. The environment variable ISAGEN_KERNELS_ISA=AVX2
-narrows a process to this level and those below.
+``isa.report()`` shows which level runs, and ``isa.why("AVX512")`` why. The environment variable ISAGEN_KERNELS_ISA=AVX2
+narrows a process to AVX2 and the levels below.
 
 Errors: TypeError for a wrong dtype, or for an object that is no array; ValueError for a wrong layout or shape, and for
 an ``out`` that overlaps an argument; numpy.exceptions.AxisError, a ValueError, for an axis that the argument lacks;
-BufferError or, from NumPy, ValueError for a read-only ``out``. Each names the argument, and where there is one the call
-that mends it.
+BufferError or, from NumPy, ValueError for a read-only ``out``. Each message names the argument, and, if there is one,
+the call that makes the argument fit.
 """
 
 from . import _core

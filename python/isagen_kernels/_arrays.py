@@ -1,6 +1,6 @@
-"""What the extension needs of Python: arguments of other kinds than plain arrays, and results of an argument's kind.
+"""Functions that the extension calls: for arguments that are no plain arrays, and for results of an argument's kind.
 
-NumPy and PyTorch are never imported here: an argument that is theirs shows that they are loaded.
+NumPy and PyTorch are never imported here: if an argument is one of their objects, they are loaded already.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 import sys
 from typing import Any, NoReturn
 
-# The struct-module formats of the dtypes of results; 16-bit floats are their bits.
+# The formats (of the module struct) of the dtypes of results. 16-bit floats are integers with their bits.
 _FORMATS = {
     "float32": "f",
     "float64": "d",
@@ -20,16 +20,16 @@ _FORMATS = {
     "float16": "H",
     "bfloat16": "H",
 }
-_CODES = {"Zf": "complex64", "Zd": "complex128", "E": "uint16"}  # what NumPy calls by other characters
+_CODES = {"Zf": "complex64", "Zd": "complex128", "E": "uint16"}  # formats that are no names of dtypes in NumPy
 _SIZES = {"f": 4, "d": 8, "i": 4, "q": 8, "b": 1, "B": 1, "H": 2}
 
-# Large NumPy results are aligned to cache lines. NumPy aligns to 16 bytes, so each vector of 64 bytes would be stored
-# into two lines, which costs a channel shuffle a quarter of its speed.
+# Large NumPy results are aligned to cache lines. NumPy itself aligns them to 16 bytes, so that each vector of 64 bytes
+# could be stored into two lines, which costs a channel shuffle a quarter of its speed.
 _LARGE, _LINE = 1 << 20, 64
 
 
 def _numpy_of(array: Any) -> Any:
-    """Return NumPy if results for `array` are NumPy's: it is NumPy's itself, or has no buffer of its own."""
+    """Return the module NumPy if results for `array` are of NumPy: for its objects, and for `__array__` or DLPack."""
     numpy = sys.modules.get("numpy")
     if numpy is None or isinstance(array, (numpy.ndarray, numpy.generic)):
         return numpy
@@ -37,13 +37,13 @@ def _numpy_of(array: Any) -> Any:
 
 
 def _torch_of(array: Any) -> Any:
-    """Return PyTorch if `array` is its tensor."""
+    """Return the module PyTorch if `array` is a tensor."""
     torch = sys.modules.get("torch")
     return torch if torch is not None and isinstance(array, torch.Tensor) else None
 
 
 def _is_plain(array: Any) -> bool:
-    """Return whether `array` is a NumPy array, the kind that most calls have."""
+    """Return whether `array` is a NumPy array, and of no subclass, as in most calls."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and type(array) is numpy.ndarray
 
@@ -52,13 +52,13 @@ def _is_plain(array: Any) -> bool:
 
 
 def adapted(array: Any, name: str, is_output: bool) -> Any:
-    """Return an object with a buffer or `__dlpack__` for an argument. Raises TypeError if there is none."""
+    """Return an object with a buffer or `__dlpack__` for the argument `name`. Raises TypeError if there is none."""
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(array, masked.MaskedArray):
         filled = "" if is_output else f"{name}.filled(value) replaces the masked items, "
         raise TypeError(f"{name} is a masked array, whose mask would be ignored; {filled}{name}.data includes them")
     if _torch_of(array) is not None:
-        if array.is_neg():  # the sign of its items is not in its memory, and DLPack does not tell
+        if array.is_neg():  # memory contains its items with the opposite sign, which DLPack does not tell
             if is_output:
                 raise ValueError(f"{name} is a negated view; {name}.resolve_neg() is a tensor with memory of its own")
             return array.resolve_neg()
@@ -67,7 +67,7 @@ def adapted(array: Any, name: str, is_output: bool) -> Any:
         memoryview(array).release()
     except TypeError:
         pass
-    except (BufferError, ValueError):  # from NumPy, for dtypes that buffers cannot express; `beyond_buffers` tells them
+    except (BufferError, ValueError):  # NumPy's, for dtypes that buffers cannot express: `beyond_buffers` names these
         return array
     else:
         return array
@@ -84,9 +84,9 @@ def adapted(array: Any, name: str, is_output: bool) -> Any:
 
 
 def beyond_buffers(array: Any) -> tuple[str, Any, str] | None:
-    """Return the name of a dtype that buffers cannot express, a view of the bits for bfloat16, and the bits' dtype.
+    """Return facts about an array whose dtype buffers cannot express; None for other arrays.
 
-    None for other arrays.
+    These are the name of its dtype, a view of its bits if the dtype is bfloat16, and the dtype of such bits.
     """
     try:
         memoryview(array).release()
@@ -98,7 +98,7 @@ def beyond_buffers(array: Any) -> tuple[str, Any, str] | None:
 
 
 def refuse_axis(axis: Any, axes: int) -> NoReturn:
-    """Raise NumPy's error for an axis that an array lacks; without NumPy, a ValueError with its text."""
+    """Raise NumPy's error for an axis that an array lacks; without NumPy, a ValueError with the same text."""
     numpy = sys.modules.get("numpy")
     text = f"axis {axis} is out of bounds for array of dimension {axes}"
     raise (ValueError if numpy is None else getattr(numpy, "exceptions", numpy).AxisError)(text)
@@ -118,16 +118,16 @@ def _new_numpy(numpy: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _new_view(shape: tuple[int, ...], code: str, size: int) -> Any:
-    """Return a memoryview of new memory. It has one axis if it is empty or an item, as memoryviews are cast to."""
+    """Return a memoryview of new memory; with one axis if it is empty or has no axes, as casts allow no other."""
     items = math.prod(shape)
     raw: Any = memoryview(bytearray(items * size))
     return raw.cast(code, shape) if len(shape) > 1 and items > 0 else raw.cast(code)
 
 
 def new(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    """Return a new array of a dtype, of the kind of `like`: NumPy's, PyTorch's, or a memoryview.
+    """Return a new array of a dtype, of the kind of `like`: a NumPy array, a tensor, or a memoryview.
 
-    bfloat16 is uint16 where the kind lacks it; so is float16 in memoryviews.
+    For bfloat16, NumPy arrays and memoryviews are of uint16; for float16, memoryviews are.
     """
     if _is_plain(like):
         return _new_numpy(sys.modules["numpy"], shape, "uint16" if dtype == "bfloat16" else dtype)
@@ -140,7 +140,7 @@ def new(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
 
 
 def new_like(like: Any, shape: tuple[int, ...], code: str) -> Any:
-    """Return a new array of items like those of `like`, of the format `code`; memoryviews may hold their bits."""
+    """Return a new array with the dtype of `like`, whose format is `code`; a memoryview may have integers instead."""
     if (torch := _torch_of(like)) is not None:
         return torch.empty(shape, dtype=like.dtype)
     if (numpy := _numpy_of(like)) is not None:
@@ -153,7 +153,7 @@ def new_like(like: Any, shape: tuple[int, ...], code: str) -> Any:
 
 
 def scalar(like: Any, value: float, dtype: str) -> Any:
-    """Return a number of a dtype, of the kind of `like`: NumPy's scalar, a tensor without axes, or Python's number."""
+    """Return a number of a dtype, of the kind of `like`: a NumPy scalar, a tensor without axes, or a Python number."""
     if _is_plain(like):
         return getattr(sys.modules["numpy"], dtype)(value)
     if (torch := _torch_of(like)) is not None:
@@ -164,7 +164,7 @@ def scalar(like: Any, value: float, dtype: str) -> Any:
 
 
 def item(like: Any, array: Any, always: bool) -> Any:
-    """Return the item of a result without axes as a scalar of the kind of `like`; unless `always`, for scalars only."""
+    """Return a result without axes as a scalar of the kind of `like`; unless `always`, only if `like` is a scalar."""
     if _torch_of(like) is not None:
         return array
     if (numpy := _numpy_of(like)) is not None:

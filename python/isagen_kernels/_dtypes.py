@@ -1,4 +1,4 @@
-"""Names of dtypes: of NumPy, PyTorch, ml_dtypes, Python's own numbers, or text."""
+"""Returns the names of dtypes, which may be objects of NumPy, PyTorch or ml_dtypes, types of Python, or text."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _OF_NUMPY = {
 
 
 def numpy_name_of(dtype: Any) -> str:
-    """Return NumPy's name of an argument `dtype`: as `name_of`, but text means what it means there."""
+    """Return NumPy's name of a dtype as `name_of` does, except that text means what it means in NumPy."""
     return _OF_NUMPY.get(dtype, dtype) if isinstance(dtype, str) else name_of(dtype)
 
 
 def name_of(dtype: Any) -> str:
-    """Return NumPy's name of a dtype in small letters; of anything else, some text.
+    """Return NumPy's name of a dtype in small letters; for anything else, an unspecified text.
 
-    `dtype` is NumPy's or PyTorch's dtype, a scalar type such as numpy.float32, Python's float (float64) or complex, or
-    text: NumPy's name, or the name of C++ or of a PyTorch ScalarType, where "float" is float32.
+    `dtype` is a dtype of NumPy or PyTorch, a scalar type such as numpy.float32, Python's float (float64) or complex, or
+    text. Text is a name of NumPy, of C++, or of a PyTorch ScalarType; "float" is float32, as in C++ and PyTorch.
     """
     if isinstance(dtype, type):
         return _OF_PYTHON.get(dtype) or dtype.__name__.lower()

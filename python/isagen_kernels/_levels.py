@@ -1,4 +1,4 @@
-"""The names and vector widths of the kernels' levels, with the functions of Intel Extension for PyTorch."""
+"""The names and vector widths of levels, in functions that are called as in Intel Extension for PyTorch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPE_SIZES = {
 
 
 def get_cpp_typesize_and_vecsize(dtype: Any) -> tuple[int, int]:
-    """Return (size of the C++ type in bytes, number of them in a vector of the current level) for a dtype.
+    """Return, for a dtype, the size of its C++ type in bytes, and its number of elements in a vector of this level.
 
     `dtype` is one of float64, float32, complex128, complex64, bfloat16 and float16: a name, a dtype of NumPy or
     PyTorch, or a scalar type such as numpy.float32 or ml_dtypes.bfloat16. Raises RuntimeError for any other.

@@ -1,7 +1,7 @@
 """Matrix products of unsigned by signed bytes, of bfloat16, and of half precision.
 
-All multiply matrices ``a`` of m x k and ``b`` of k x n into one of m x n; m, n and k may be zero. Results do not depend
-on the number of threads.
+Each multiplies matrices ``a`` of m x k and ``b`` of k x n to a matrix of m x n; m, n and k may be zero. Results do not
+depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -11,27 +11,29 @@ from ._dtypes import Array
 
 
 def matmul_u8s8(a: Array, b: Array, *, out: Array = None, threads: int | None = None) -> Array:
-    """Multiply a matrix of uint8 and one of int8 into one of int32.
+    """Multiply a matrix of uint8 by a matrix of int8. The result is a matrix of int32.
 
-    The result is exact modulo 2^32, and the same at every level; sums fit in int32 if k < 65,794.
+    It is exact modulo 2^32, and the same at every level. Sums fit in int32 if k < 65,794.
     """
     return _core.matmul_u8s8(a, b, out, threads)
 
 
 def matmul_bf16(a: Array, b: Array, *, out: Array = None, threads: int | None = None) -> Array:
-    """Multiply two matrices of bfloat16, or the 16-bit integers that are its bits, into one of float32.
+    """Multiply two matrices of bfloat16, or of 16-bit integers with its bits. The result is a matrix of float32.
 
     Products are exact and summed in float32, in an order that depends on the level. From level AVX512_BF16 on, denormal
-    elements and sums count as zero, as the CPU's instructions define. Below, this depends on the thread's MXCSR.
+    elements and sums count as zero, as the CPU's instructions define. At lower levels, they do if the thread's MXCSR
+    says so.
     """
     return _core.matmul_bf16(a, b, out, threads)
 
 
 def matmul_fp16(a: Array, b: Array, *, out: Array = None, threads: int | None = None) -> Array:
-    """Multiply two matrices of float16, or the 16-bit integers that are its bits, into one of float32.
+    """Multiply two matrices of float16, or of 16-bit integers with its bits. The result is a matrix of float32.
 
-    Products are exact and summed in float32, in an order that depends on the level. At level AVX512_FP16 each 32
-    products are summed in float16 first, scaled so that finite inputs do not overflow. The error is at most 1.6 % of
-    the sum of the products' magnitudes, plus a small term for underflow; for random numbers about 0.1 % of the result.
+    Products are exact and summed in float32, in an order that depends on the level. At level AVX512_FP16, each 32
+    products are summed in float16 first, scaled so that finite inputs do not overflow. The error is then at most 1.6 %
+    of the sum of the products' magnitudes, plus a small term for underflow. For random numbers, it is about 0.1 % of
+    the result.
     """
     return _core.matmul_fp16(a, b, out, threads)

@@ -1,4 +1,4 @@
-"""Prefix sums, reductions and softmax, with the conventions of NumPy: `help(isagen_kernels)` has what they share."""
+"""Prefix sums, reductions and softmax, called as in NumPy; `help(isagen_kernels)` describes their common arguments."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ def _name(dtype: Any) -> str | None:
 def cumsum(
     src: Array, axis: int | None = None, *, dtype: Any = None, out: Array = None, threads: int | None = None
 ) -> Array:
-    """Return the prefix sums along an axis, or by default of all items in C order, with one axis.
+    """Return the prefix sums along an axis, or, if `axis` is None, of all items in C order.
 
-    `src` holds float32, float64 or int32, and the result has its dtype: int32 wraps, where numpy.cumsum gives int64.
-    With `dtype`, float32, float64 or int32 (of integers), `src` may hold int8 and uint8 too, and is converted first.
-    The result has the shape of `src`, but one axis if `axis` is None. `out` may be `src`.
+    `src` is of float32, float64 or int32, and so is the result: int32 wraps, where numpy.cumsum returns int64. With
+    `dtype`, which is float32, float64 or, for integers, int32, `src` may also be of int8 or uint8, and is converted
+    first. The result has the shape of `src`, or one axis if `axis` is None. `out` may be `src`.
 
-    A float sum has one rounding per earlier vector, and log2 of a vector's lanes more. The error is at most this number
-    times the unit roundoff times the sum of magnitudes. Several threads may change its last bits.
+    A float sum is rounded once for each earlier vector, and log2(lanes) times within its vector. The error is at most
+    the number of these roundings times the unit roundoff times the sum of magnitudes. With several threads, the last
+    bits may differ.
     """
     return _core.cumsum(src, axis, _name(dtype), out, threads)
 
@@ -32,11 +33,11 @@ def cumsum(
 def softmax(
     src: Array, axis: int | None = -1, *, dtype: Any = None, out: Array = None, threads: int | None = None
 ) -> Array:
-    """Return exp(x - m) / sum(exp(x - m)), m the maximum, along an axis, by default the last; None: of all items.
+    """Return exp(x - m) / sum(exp(x - m)) along an axis, or, if `axis` is None, of all items. m is the maximum.
 
-    `src` holds float32 or float64, and the result has its dtype and shape. With `dtype`, float32 or float64, `src` may
-    hold int32, int8 and uint8 too, and is converted first. A row with a NaN or +inf, and one of nothing but -inf, is
-    NaN, as in PyTorch. `out` may be `src`.
+    `src` is of float32 or float64, and the result has its dtype and shape. With `dtype`, float32 or float64, `src` may
+    also be of int32, int8 or uint8, and is converted first. As in PyTorch, the result is NaN for a row with a NaN or
+    +inf, and for a row of only -inf. `out` may be `src`.
     """
     return _core.softmax(src, axis, _name(dtype), out, threads)
 
@@ -44,11 +45,11 @@ def softmax(
 def log_softmax(
     src: Array, axis: int | None = -1, *, dtype: Any = None, out: Array = None, threads: int | None = None
 ) -> Array:
-    """Return x - m - log(sum(exp(x - m))), m the maximum, along an axis, by default the last; None: of all items.
+    """Return x - m - log(sum(exp(x - m))) along an axis, or, if `axis` is None, of all items. m is the maximum.
 
-    `src` holds float32 or float64, and the result has its dtype and shape. With `dtype`, float32 or float64, `src` may
-    hold int32, int8 and uint8 too, and is converted first. A row with a NaN or +inf, and one of nothing but -inf, is
-    NaN, as in PyTorch. `out` may be `src`.
+    `src` is of float32 or float64, and the result has its dtype and shape. With `dtype`, float32 or float64, `src` may
+    also be of int32, int8 or uint8, and is converted first. As in PyTorch, the result is NaN for a row with a NaN or
+    +inf, and for a row of only -inf. `out` may be `src`.
     """
     return _core.log_softmax(src, axis, _name(dtype), out, threads)
 
@@ -62,15 +63,15 @@ def sum(
     keepdims: bool = False,
     threads: int | None = None,
 ) -> Array:
-    """Return the sum along an axis, or several, or by default of all items; 0 without items.
+    """Return the sum along one or several axes, or, by default, of all items; 0 if there are none.
 
-    `src` holds float32 or float64, and the result has its dtype; or int32, with an exact int64. With `dtype`, float32,
-    float64 or int64 (of integers), `src` may hold int8 and uint8 too, and is converted first.
+    `src` is of float32 or float64, and the result has its dtype; for int32, the result is an exact int64. With `dtype`,
+    which is float32, float64 or, for integers, int64, `src` may also be of int8 or uint8, and is converted first.
 
-    A float row is added in pieces of a few hundred vectors, and the pieces in float64. The error is at most 80 times
-    the unit roundoff times the sum of magnitudes; for float64 each piece adds one to the 80. Along an axis before the
-    last, a piece is eight items. The order of additions, and so the last bits, depend on the level and the axis, but
-    not on the number of threads.
+    The items of a float row are added in pieces of a few hundred vectors; along an axis before the last, a piece is
+    eight items. The sums of pieces are added in float64. The error is at most 80 times the unit roundoff times the sum
+    of magnitudes; for float64, each piece adds one to the 80. The order of additions, and so the last bits, depend on
+    the level and the axis, but not on the number of threads.
     """
     return _core.sum(src, axis, _name(dtype), out, keepdims, threads)
 
@@ -84,10 +85,10 @@ def mean(
     keepdims: bool = False,
     threads: int | None = None,
 ) -> Array:
-    """Return the mean along an axis, or several, or by default of all items; NaN without items.
+    """Return the mean along one or several axes, or, by default, of all items; NaN if there are none.
 
-    It is the sum, as `sum` adds it, divided in float64. `src` holds float32 or float64, and the result has its dtype.
-    With `dtype`, float32 or float64, `src` may hold int32, int8 and uint8 too, and is converted first.
+    The mean is the result of `sum`, divided in float64. `src` is of float32 or float64, and the result has its dtype.
+    With `dtype`, float32 or float64, `src` may also be of int32, int8 or uint8, and is converted first.
     """
     return _core.mean(src, axis, _name(dtype), out, keepdims, threads)
 
@@ -95,10 +96,10 @@ def mean(
 def max(
     src: Array, axis: Axes = None, *, out: Array = None, keepdims: bool = False, threads: int | None = None
 ) -> Array:
-    """Return the largest item along an axis, or several, or by default of all; NaN if there is one.
+    """Return the largest item along one or several axes, or, by default, of all items; NaN if one of them is NaN.
 
-    `src` holds float32, float64, int32, int8 or uint8, and the result has its dtype. Raises ValueError for the largest
-    of no items.
+    `src` is of float32, float64, int32, int8 or uint8, and the result has its dtype. Raises ValueError if there are no
+    items.
     """
     return _core.max(src, axis, None, out, keepdims, threads)
 
@@ -106,10 +107,10 @@ def max(
 def min(
     src: Array, axis: Axes = None, *, out: Array = None, keepdims: bool = False, threads: int | None = None
 ) -> Array:
-    """Return the smallest item along an axis, or several, or by default of all; NaN if there is one.
+    """Return the smallest item along one or several axes, or, by default, of all items; NaN if one of them is NaN.
 
-    `src` holds float32, float64, int32, int8 or uint8, and the result has its dtype. Raises ValueError for the smallest
-    of no items.
+    `src` is of float32, float64, int32, int8 or uint8, and the result has its dtype. Raises ValueError if there are no
+    items.
     """
     return _core.min(src, axis, None, out, keepdims, threads)
 
@@ -123,10 +124,10 @@ def logsumexp(
     keepdims: bool = False,
     threads: int | None = None,
 ) -> Array:
-    """Return log(sum(exp(x))) along an axis, or several, or by default of all items; no overflow.
+    """Return log(sum(exp(x))) along one or several axes, or, by default, of all items. The sum does not overflow.
 
-    `src` holds float32 or float64, and the result has its dtype. With `dtype`, float32 or float64, `src` may hold
-    int32, int8 and uint8 too, and is converted first. The result is -inf without items; a NaN makes it NaN, else +inf
-    makes it +inf.
+    `src` is of float32 or float64, and the result has its dtype. With `dtype`, float32 or float64, `src` may also be of
+    int32, int8 or uint8, and is converted first. The result is NaN if an item is NaN, else +inf if one is +inf; it is
+    -inf if there are no items.
     """
     return _core.logsumexp(src, axis, _name(dtype), out, keepdims, threads)
