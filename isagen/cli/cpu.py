@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         probed = _probe(options.compiler, table)
         missing = missing_by_level(table, ask_permissions(cpu, machine), probed.features)
-        lines = [*(levels_lines if options.levels else summary_lines)(table, missing, probed), probed.source]
+        lines = [*(levels_lines(missing, probed) if options.levels else summary_lines(table, missing)), probed.source]
         data = levels_data(table, missing, probed)
     name = machine.cpu_name()
     if options.format == "json":
@@ -161,7 +161,7 @@ def _best(missing: Mapping[str, tuple[str, ...]]) -> str | None:
     return next((name for name in reversed(list(missing)) if not missing[name]), None)
 
 
-def summary_lines(table: Table, missing: Mapping[str, tuple[str, ...]], probed: Probed) -> Iterator[str]:
+def summary_lines(table: Table, missing: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """Yield lines: which level runs here, which levels are supported, and what CPU and OS lack for the others."""
     supported = [name for name, features in missing.items() if not features]
     lacking = [f"{name} ({' '.join(features)})" for name, features in missing.items() if features]
@@ -172,7 +172,7 @@ def summary_lines(table: Table, missing: Mapping[str, tuple[str, ...]], probed: 
     yield f"lacking: {', '.join(lacking) or 'nothing'}"
 
 
-def levels_lines(table: Table, missing: Mapping[str, tuple[str, ...]], probed: Probed) -> Iterator[str]:
+def levels_lines(missing: Mapping[str, tuple[str, ...]], probed: Probed) -> Iterator[str]:
     """Yield a line per level: that it is supported, or what CPU and OS lack."""
     width = max(map(len, missing))
     for name, features in missing.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NoReturn, TypeAlias
 
 from ..model.errors import did_you_mean
@@ -39,7 +39,7 @@ class Parser(argparse.ArgumentParser):
         word = next(iter(words))
         name = word.partition("=")[0]
         if word.startswith("-"):
-            options = [option for option in options_of(self) if option.startswith("--")]
+            options = [one for action in self._actions for one in action.option_strings if one.startswith("--")]
             self.error(f"there is no option {name!r}", did_you_mean(name, options))
         self.error(f"there is no place for the argument {word!r}")
 
@@ -54,12 +54,6 @@ class Parser(argparse.ArgumentParser):
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # a string: at run time, the class is not generic
-
-
-def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Yield the options of a parser: -h, --help, --format."""
-    for action in parser._actions:
-        yield from action.option_strings
 
 
 def commands_of(parser: Parser) -> dict[str, Parser]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..matrix.terminal import printed
 from ..matrix.where import find_matrices
 from ..model.errors import ConfigError
 from ..testing.runs import FAILED, NOT_RUN, PASSED, Run, run_levels, wanted_levels
@@ -19,7 +19,6 @@ from .matrix import WHERE
 from .output import add_output, write, write_data
 from .parser import Commands
 
-PIPED = 100  # the width in columns of an output that is no terminal
 DEFAULT_WHERE = "build"
 
 
@@ -60,13 +59,9 @@ def run(options: argparse.Namespace) -> int:
 
 def text_of(runs: Sequence[Run]) -> str:
     """Return the results as a table, not wider than the terminal."""
-    console = Console(color_system=None)
-    console.width = console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("level", "result", "how"):
         table.add_column(heading, overflow="fold")
     for one in runs:
         table.add_row(one.level, one.result, Text(": ".join(filter(None, (one.how, one.reason)))))
-    with console.capture() as captured:
-        console.print(table)
-    return re.sub(" +$", "", captured.get(), flags=re.MULTILINE)
+    return printed(Console(color_system=None), table)

@@ -46,11 +46,16 @@ def print_matrix(
 ) -> None:
     """Print a matrix under its `label`; with `here`, the level that this machine selects; with `flags`, all flags."""
     console = Console(highlight=False, file=stream)
+    console.file.write(printed(console, *_parts(matrix, label, here, flags)))
+
+
+def printed(console: Console, *parts: RenderableType) -> str:
+    """Return what a console prints for `parts`, without blanks at the ends of lines."""
     console.width = max(NARROWEST, console.width if console.is_terminal or "COLUMNS" in os.environ else PIPED)
     with console.capture() as captured:
-        for part in _parts(matrix, label, here, flags):
+        for part in parts:
             console.print(part, crop=False)
-    console.file.write(re.sub(" +$", "", captured.get(), flags=re.MULTILINE))
+    return re.sub(" +$", "", captured.get(), flags=re.MULTILINE)
 
 
 def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> Iterator[RenderableType]:

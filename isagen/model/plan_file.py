@@ -88,7 +88,7 @@ def _read(kind: type[T], path: AnyPath, remedy: str) -> T:
         if not isinstance(data, dict):
             raise ValueError("it is not a JSON object")
         file_format = data.pop("format", None)
-        if file_format == PLAN_FORMAT and not isinstance(file_format, bool):
+        if file_format == PLAN_FORMAT:
             return from_data(kind, data)
         problem = f"is of format {file_format}, and this isagen reads format {PLAN_FORMAT}: another version wrote it"
     except OSError as error:

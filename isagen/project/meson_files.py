@@ -101,15 +101,13 @@ class Sources:
         """Return whether the project has the language C++."""
         return self.find(r"\b(project|add_languages)\s*\([^)]*'cpp'") is not None
 
-    def subdirs(self) -> Iterator[tuple[str, Place]]:
-        """Yield the folders that subdir() enters, as paths from the project's root, each with its place."""
+    def place_of_subdir(self, folder: str) -> Place | None:
+        """Return the place where subdir() enters a folder, a path from the project's root; None if there is none."""
         for name, text in self.texts.items():
             for call in SUBDIR.finditer(text):
-                yield posixpath.normpath(posixpath.join(posixpath.dirname(name), call[1])), _place(name, text, call)
-
-    def place_of_subdir(self, folder: str) -> Place | None:
-        """Return the place where subdir() enters a folder; None if there is none."""
-        return next((place for entered, place in self.subdirs() if entered == folder), None)
+                if posixpath.normpath(posixpath.join(posixpath.dirname(name), call[1])) == folder:
+                    return _place(name, text, call)
+        return None
 
 
 def fragment_folder(sources: Sources) -> str:
