@@ -1,4 +1,4 @@
-"""Parses the command line and runs a command, except `configure`: only Meson calls it, and it has another parser."""
+"""Parses the command line and runs a command. Only `configure`, which Meson calls, is parsed and run elsewhere."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def ipex_text(cpu: Cpu) -> str:
 def features_data(cpu: Cpu) -> dict[str, Any]:
     """Return the registers, whether the OS saves each state, and whether the CPU has each feature.
 
-    A feature that the CPU has is listed as such even if the OS does not save its state.
+    The CPU's features are listed as present even if the OS does not save their states.
     """
     return {
         **cpu.registers,
@@ -173,7 +173,7 @@ def summary_lines(table: Table, missing: Mapping[str, tuple[str, ...]]) -> Itera
 
 
 def levels_lines(missing: Mapping[str, tuple[str, ...]], probed: Probed) -> Iterator[str]:
-    """Yield a line per level: that it is supported, or what CPU and OS lack."""
+    """Yield a line per level: "supported", or the features that CPU and OS lack."""
     width = max(map(len, missing))
     for name, features in missing.items():
         unavailable = f" ({probed.compiler} cannot build it)" if name in probed.unavailable else ""

@@ -64,7 +64,7 @@ def write(options: argparse.Namespace, text: str) -> None:
 
 
 def write_lines(options: argparse.Namespace, lines: Sequence[str], indent: str = "    ") -> None:
-    """Write lines, wrapped as `wrapped` does it if the standard output gets them."""
+    """Write lines. Those that go to the standard output are `wrapped` first."""
     write(options, wrapped(lines, indent) if options.output is None else "".join(f"{line}\n" for line in lines))
 
 

@@ -25,7 +25,7 @@ Times: TypeAlias = Mapping[str, Mapping[str, float]]
 NOT_COMPILED = "not compiled"
 STATES = (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE)
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
-# Lone surrogates, which no page can contain. By some of them, Python represents bytes that are not UTF-8 (PEP 383).
+# Lone surrogates, which no page can contain. Python uses some of them for bytes that are not UTF-8 (PEP 383).
 SURROGATE = re.compile("[\ud800-\udfff]")
 # Escapes of characters that could end a script element or start a comment in it. JSON has them only in strings.
 MARKUP = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}

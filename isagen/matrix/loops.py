@@ -74,7 +74,7 @@ def _sets_of(features: str, objects: Iterable[Path]) -> InstructionSets | None:
 
 
 class LoopSearch:
-    """The search for hot loops in the copies of one level. `own` are the features that the level adds to lower ones."""
+    """The search for hot loops in the copies of one level. `own` are the features that lower levels do not have."""
 
     def __init__(self, sets: InstructionSets, own: Collection[str], baseline: Collection[str]) -> None:
         self._sets = sets
@@ -138,8 +138,8 @@ def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:
 
 def _branches_back(code: Code, number: int, places: Mapping[int, int]) -> Iterator[tuple[int, int]]:
     """Yield the indexes of the first and the last instruction of each loop. `places` maps addresses to indexes."""
-    # The address of the last return. A backward jump from behind a return to before it leaves a block that compilers
-    # moved there, and closes no loop.
+    # The address of the last return. Compilers move rare code behind a return: its jump back, to an address before the
+    # return, closes no loop.
     returned = -1
     for start, raw in code.raw(number):
         for one in code.decoder.references(raw, start):

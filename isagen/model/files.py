@@ -36,8 +36,8 @@ def content_digest(content: bytes) -> str:
 def write_if_changed(path: AnyPath, content: bytes | str, mode: int = 0o666) -> bool:
     """Write `content` to `path` atomically; return whether the file changed.
 
-    An unchanged file keeps its time stamp, so that ninja sees nothing to do. Text is written as UTF-8. The surrogates
-    in it, by which Python represents bytes of file names that are not UTF-8 (PEP 383), are written as these bytes.
+    An unchanged file keeps its time stamp, so that ninja sees nothing to do. Text is written as UTF-8. Surrogates, by
+    which Python represents bytes of file names that are not UTF-8 (PEP 383), are written as these bytes.
     """
     data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
     with suppress(OSError):

@@ -40,8 +40,8 @@ NO_LEVEL_SYMBOL = "isa_no_level_"
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
 
-# Sections in which compilers write addresses of code for runtimes that do not call it: profiles, coverage, sanitizers,
-# tracers.
+# Sections in which compilers write addresses of code for runtimes (of profiles, coverage, sanitizers, tracers). These
+# runtimes do not call the code.
 TOOLCHAIN_SECTIONS = frozenset(
     {
         *("__llvm_prf_cnts", "__llvm_prf_bits", "__llvm_prf_data", "__llvm_prf_names", "__llvm_prf_vnds"),

@@ -24,7 +24,10 @@ def optimization_of(option: str, args: Sequence[str]) -> str:
 
 
 def vectoriser(compiler: str, option: str, args: Sequence[str]) -> tuple[str, ...]:
-    """Return options that make a `compiler` (Meson's id) vectorise kernels; none if it does, or if `args` choose."""
+    """Return the options that `compiler` (Meson's id) needs to vectorise kernels.
+
+    There are none if `args` already contain an option about vectorising.
+    """
     hardly_vectorises = compiler == "gcc" and optimization_of(option, args) == "-O2"
     return VECTORISER if hardly_vectorises and not any(map(CHOICE.match, args)) else ()
 

@@ -78,7 +78,7 @@ class KernelRow:
 class LevelRow(BuildLevel):
     """One level of a plan.
 
-    `added` are the features that its flags turn on, although the table names them neither for it nor for a lower level.
+    `added` are the features that its flags turn on, although the table does not name them for it or a lower level.
     """
 
     added: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """The record: facts of a build inside its binaries, so that the binaries can be audited without the build folder.
 
-The record is JSON in an ELF note of the owner ``isagen``, or in the like of other formats. `strip` and `--gc-sections`
+The record is JSON in an ELF note of the owner ``isagen``, or in a section of other formats. `strip` and `--gc-sections`
 do not remove notes. The code of a sealed level is in separate sections, such as `.isa_text.LEVEL`, which show the level
 in stripped files too.
 """

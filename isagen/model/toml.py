@@ -124,7 +124,10 @@ class Section:
                 raise self.fail(key, f"there is no {what} {name!r}", did_you_mean(name, known))
 
     def record(self, kind: type[T], **values: Any) -> T:
-        """Return a `kind`, a dataclass: its fields are `values` and, read by name and type, keys. Then `finish`."""
+        """Return an instance of the dataclass `kind`, and `finish`.
+
+        `values` gives some of its fields. Every other field is read, by its type, from the key of its name.
+        """
         types = _hints(kind)
         for field in fields(kind):  # type: ignore[arg-type]
             optional = field.default is not MISSING or field.default_factory is not MISSING

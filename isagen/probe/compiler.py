@@ -58,8 +58,8 @@ class Compiler:
     """A compiler of one language, as Meson knows it.
 
     `command` includes wrappers such as ccache. `args` are the project's own arguments (`CFLAGS`, `-Dc_args`), which
-    probes use too. `dialect` is the spelling of its options: `gnu` or `msvc`. clang-cl accepts both, those of `gnu` as
-    `spelled` returns them. `linker` is Meson's name of the project's linker, such as ``ld.lld``.
+    probes use too. `dialect` is the spelling of options: `gnu` or `msvc`. clang-cl accepts both: `spelled` returns
+    options of `gnu` as clang-cl accepts them. `linker` is Meson's name of the project's linker, such as ``ld.lld``.
     """
 
     language: str
@@ -243,9 +243,10 @@ class Compiler:
 
 
 def find_compiler(language: str, command: Sequence[str]) -> Compiler:
-    """Return the compiler that `command` calls, with its id and version, to be called with the options of GCC.
+    """Return the compiler that `command` calls, with its id and version.
 
-    Raises `CompilerError` if there is no such compiler, or if it is neither GCC nor Clang and compiles nothing.
+    Raises `CompilerError` if there is no such compiler, or if it is neither GCC nor Clang and compiles nothing when
+    called with options of GCC.
     """
     program = command[0] if command else ""
     if shutil.which(program) is None:

@@ -58,7 +58,10 @@ def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
 
 
 def build_probe(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> Verdict:
-    """Return the final verdict on a level: if it is available by the `provisional` one, its program must build too."""
+    """Return the final verdict on a level.
+
+    If the `provisional` verdict is that the level is available, the level's program must build too.
+    """
     if not provisional.available:
         return provisional
     outcome = compiler.build(probe_text(table, [level]), provisional.flags)

@@ -34,7 +34,7 @@ def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapp
 
 
 def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Iterator[tuple[tuple[str, str], Verdict]]:
-    """Probe as `probe_all` does. Yield the verdicts in the order of levels, each as soon as it is known."""
+    """Probe as `probe_all` does. Yield the verdicts in the order of levels; none waits for later ones."""
     known: dict[tuple[str, str], Verdict | None] = {}
     groups: list[Group] = []
     for compiler in compilers:

@@ -31,7 +31,7 @@ MESON = "1.0.1"
 COMPILERS = {"gcc": "11", "clang": "14"}
 # Packages in Debian and Fedora whose names differ from the program's.
 PACKAGED = {"ninja": "ninja-build"}
-# The environment variable that names the compiler of a language, and the compiler without it.
+# By language: the environment variable that names the compiler, and the compiler if the variable is not set.
 COMPILER_OF = {"cpp": ("CXX", "c++"), "fortran": ("FC", "gfortran"), "c": ("CC", "cc")}
 OPTIONS = ("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit")
 ISOLATING = "mesonpy"  # the build backend of meson-python, which pip calls in an isolated environment
@@ -270,7 +270,7 @@ def _config(folder: Path, fragment: str) -> Check:
 
 
 def _build_system(folder: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the build backend and its requirements by pyproject.toml; both empty if there is no such file.
+    """Return the build backend and the requirements in pyproject.toml; both are empty if there is no such file.
 
     Raises `ProjectError` if the file cannot be read.
     """

@@ -246,7 +246,7 @@ def _write(folder: Path, path: str, text: str) -> str:
 
 
 def _is_used(sources: Sources, fragment: str) -> bool:
-    """Return whether the project's meson.build files show that they use a fragment."""
+    """Return whether the project's meson.build files use a fragment."""
     only = sources.fragments == [fragment]
     return bool(sources.place_of_subdir(fragment) or (only and sources.find(r"\bisa_kernels_deps?\b")))
 

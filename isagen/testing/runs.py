@@ -17,8 +17,8 @@ from ..model.matrix import Matrix, MatrixLevel
 from ..model.plan import BUILT
 from .places import Place, places, runnable
 
-# The environment variable that names a file. Each program or module adds a line "VARIABLE LEVEL" to it when loaded
-# (templates/isa_override.c.j2).
+# The environment variable that names the report. Each program or module, when loaded, adds a line "VARIABLE LEVEL" to
+# this file (templates/isa_override.c.j2).
 REPORT = "ISAGEN_TEST_REPORT"
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 
@@ -81,7 +81,7 @@ def _not_built(matrices: Sequence[Matrix], level: str) -> str:
 def _run_where_it_can(
     matrix: Matrix, level: str, built: Mapping[str, MatrixLevel], command: Sequence[str], emulated: bool
 ) -> Run:
-    """Run the command at the first place that supports the level with the features it has in every set of kernels."""
+    """Run the command at the first place that has the features of the level in each set of kernels."""
     problems: list[str] = []
     for place in places(matrix, emulated):
         problem = next(filter(None, map(place.problem_of, built.values())), "")

@@ -56,9 +56,9 @@ def judge(
 ) -> list[Judged]:
     """Return the verdict on each of a kernel's `levels`, lowest first, by the times of each level on each machine.
 
-    `codes` are digests of the copies' code, as far as they are known. If a level were dropped, the machine would run
-    the next lower level that is kept, and other machines may run the best level that it `requires`: it is compared with
-    both. A level is dropped if no comparison on any machine shows that it pays or may pay.
+    `codes` are digests of the copies' code, as far as they are known. A level is compared with the levels that could
+    run in its place: on this machine, the next lower level that is kept; on others, the best level that it `requires`.
+    A level is dropped if no comparison on any machine shows that it pays or may pay.
     """
     verdicts = [Judged(levels[0], True)]
     for level in levels[1:]:

@@ -22,8 +22,8 @@ def matmul_bf16(a: Array, b: Array, *, out: Array = None, threads: int | None = 
     """Multiply two matrices of bfloat16, or of 16-bit integers with its bits. The result is a matrix of float32.
 
     Products are exact and summed in float32, in an order that depends on the level. From level AVX512_BF16 on, denormal
-    elements and sums count as zero, as the CPU's instructions define. At lower levels, they do if the thread's MXCSR
-    says so.
+    elements and sums count as zero, as the CPU's instructions define. At lower levels, this depends on the thread's
+    MXCSR.
     """
     return _core.matmul_bf16(a, b, out, threads)
 
