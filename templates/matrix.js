@@ -64,7 +64,7 @@
         return cell;
       });
       const stubs = new Set(
-        kernel.cells.flatMap((cell) => (cell && cell[STUBS] >= 0 ? build.lists[cell[STUBS]] : [])),
+        kernel.cells.flatMap((cell) => ((cell && cell.stubs) || [])),
       );
       return { row, cells, number, value: 0, text: [kernel.source, ...stubs].join(" ").toLowerCase() };
     });
@@ -228,9 +228,9 @@
     const kernel = build.kernels[row.number];
     if (number < 0 || !kernel.cells[number]) return [kernel.source, kernel.args.join(" ")];
     const found = kernel.cells[number],
-      said = [kernel.source, build.levels[number].name, stateOf(build, found)];
-    if (stateOf(build, found) !== "built") said.push(build.texts[found[REASON]]);
-    if (found[CODE]) {
+      said = [kernel.source, build.levels[number].name, found.state];
+    if (found.state !== "built") said.push(found.reason);
+    if (found.code) {
       const views = Object.entries(VIEWS).filter(([name, one]) => name !== "verdict" && one.has(build));
       said.push(
         ...views.map(([, one]) => `${one.label.toLowerCase()} ${shown(build, one, kernel.cells, number)[1]}`),

@@ -1,25 +1,6 @@
 "use strict";
 // The views of the matrix: each answers one question, and gives every cell a style class, a text and a value.
 
-// Indexes of the parts of a cell, and of the parts of its code: isagen/matrix/html.py writes them in this order.
-const STATE = 0,
-  REASON = 1,
-  FLAGS = 2,
-  COPY = 3,
-  STUBS = 4,
-  CODE = 5,
-  SAME = 6,
-  SECONDS = 7,
-  LOOP = 8,
-  SPEED = 9,
-  TIME = 10,
-  FOLDED = 11;
-const OBJECT_BYTES = 0,
-  CODE_BYTES = 1,
-  INSTRUCTIONS = 2,
-  WIDEST = 3,
-  FAMILIES = 4,
-  COMPARED = 5;
 const GLYPHS = { built: "✓", "not compiled": "○", disabled: "–", unavailable: "✕" };
 const STEPS = 7;
 
@@ -37,30 +18,21 @@ function short(value) {
   return value >= 99.5 ? String(Math.round(value)) : value >= 9.95 ? value.toFixed(1) : value.toFixed(2);
 }
 
-function stateOf(build, cell) {
-  return build.states[cell[STATE]];
-}
-
 function flat(state) {
   return state.replace(" ", "-");
 }
 
-// Returns the number of instructions in `code` that need a feature, by the feature's name.
-function familiesOf(build, code) {
-  return new Map(code[FAMILIES].map(([number, count]) => [build.features[number], count]));
-}
-
 // Returns the largest share of instructions that need the same one of the features.
-function shareOf(build, code, features) {
-  if (!code[INSTRUCTIONS]) return 0;
-  const counts = familiesOf(build, code);
-  return Math.min(1, Math.max(0, ...features.map((name) => counts.get(name) || 0)) / code[INSTRUCTIONS]);
+function shareOf(code, features) {
+  if (!code.instructions) return 0;
+  const counts = code.families;
+  return Math.min(1, Math.max(0, ...features.map((name) => counts[name] || 0)) / code.instructions);
 }
 
 // Returns the bounds of a scale whose steps contain equally many values: the least value of each step, and at the end
 // the greatest value of all.
 function boundsOf(build, value) {
-  const found = build.kernels.flatMap(({ cells }) => cells.map((cell) => (cell && cell[CODE] ? value(cell) : 0)));
+  const found = build.kernels.flatMap(({ cells }) => cells.map((cell) => (cell && cell.code ? value(cell) : 0)));
   const sorted = found.filter((one) => one > 0).sort((a, b) => a - b);
   if (!sorted.length) return [];
   const at = (step) => sorted[Math.min(sorted.length - 1, Math.floor((step / STEPS) * sorted.length))];
@@ -93,8 +65,8 @@ function scale(bounds, text) {
 }
 
 const NOT_DECODED = ["off", "·", "not decoded", -1];
-const isDecoded = (code) => code[INSTRUCTIONS] !== null;
-const builtIn = (build, number) => columnOf(build, number).filter((cell) => cell[CODE]);
+const isDecoded = (code) => code.instructions !== null;
+const builtIn = (build, number) => columnOf(build, number).filter((cell) => cell.code);
 
 // The functions of a view: `has` returns whether the build has data for it. `cell` returns [class, text, label, value]
 // of a cell with code, in the first view of any cell. `head` returns the line below a level's name. `legend` returns
@@ -106,41 +78,41 @@ const VIEWS = {
     adds: true,
     has: () => true,
     cell(build, cell) {
-      const state = stateOf(build, cell),
-        reason = build.texts[cell[REASON]],
+      const state = cell.state,
+        reason = cell.reason,
         built = state === "built";
-      if (cell[SAME] >= 0)
-        return ["alike", "=", `${state}, the same code as ${build.levels[cell[SAME]].name}`, 0];
+      if (cell.same_as)
+        return ["alike", "=", `${state}, the same code as ${cell.same_as}`, 0];
       return [flat(state), GLYPHS[state], reason && !built ? `${state}: ${reason}` : state, built ? 1 : 0];
     },
     head(build, number) {
       const column = columnOf(build, number);
-      const built = column.filter((cell) => stateOf(build, cell) === "built").length;
+      const built = column.filter((cell) => cell.state === "built").length;
       return `${built}/${column.length}`;
     },
     legend(build) {
-      const there = new Set(build.kernels.flatMap(({ cells }) => cells.map((cell) => cell && stateOf(build, cell))));
+      const there = new Set(build.kernels.flatMap(({ cells }) => cells.map((cell) => cell && cell.state)));
       const items = build.states
         .filter((state) => there.has(state))
         .map((state) => [flat(state), `${GLYPHS[state]} ${state}`]);
-      const alike = build.kernels.some(({ cells }) => cells.some((cell) => cell && cell[SAME] >= 0));
+      const alike = build.kernels.some(({ cells }) => cells.some((cell) => cell && cell.same_as));
       return alike ? [...items, ["alike", "= built, and the same code as a lower level’s"]] : items;
     },
   },
   size: {
     label: "Code size",
-    has: (build) => anyCode(build, (code) => code[CODE_BYTES] > 0),
+    has: (build) => anyCode(build, (code) => code.code_bytes > 0),
     start(build) {
-      this.bounds = boundsOf(build, (cell) => cell[CODE][CODE_BYTES]);
+      this.bounds = boundsOf(build, (cell) => cell.code.code_bytes);
     },
     cell(build, cell) {
-      const bytes = cell[CODE][CODE_BYTES];
+      const bytes = cell.code.code_bytes;
       return [`s${stepOf(bytes, this.bounds)}`, format.bytes(bytes), "", bytes];
     },
     head(build, number) {
       const cells = builtIn(build, number),
-        linked = cells.filter((cell) => !cell[FOLDED]);
-      const bytes = format.bytes(sum(linked.map((cell) => cell[CODE][CODE_BYTES])));
+        linked = cells.filter((cell) => !cell.folded);
+      const bytes = format.bytes(sum(linked.map((cell) => cell.code.code_bytes)));
       return linked.length < cells.length ? `${bytes} linked` : bytes;
     },
     legend() {
@@ -151,8 +123,8 @@ const VIEWS = {
     label: "Widest register",
     has: (build) => anyCode(build, isDecoded),
     cell(build, cell) {
-      const bits = cell[CODE][WIDEST];
-      if (!isDecoded(cell[CODE])) return NOT_DECODED;
+      const bits = cell.code.widest;
+      if (!isDecoded(cell.code)) return NOT_DECODED;
       return [
         `s${bits ? [128, 256, 512].findLastIndex((width) => bits >= width) * 2 + 1 : 0}`,
         bits ? String(bits) : "none",
@@ -161,7 +133,7 @@ const VIEWS = {
       ];
     },
     head: (build, number) => {
-      const widest = Math.max(0, ...builtIn(build, number).map((cell) => cell[CODE][WIDEST]));
+      const widest = Math.max(0, ...builtIn(build, number).map((cell) => cell.code.widest));
       return widest ? `to ${widest} bit` : "";
     },
     legend: () => [
@@ -176,21 +148,21 @@ const VIEWS = {
     has: (build) => build.features.length > 0 && anyCode(build, isDecoded),
     feature: "",
     cell(build, cell, number) {
-      const code = cell[CODE],
+      const code = cell.code,
         level = build.levels[number];
       if (!isDecoded(code)) return NOT_DECODED;
-      const own = shareOf(build, code, this.feature ? [this.feature] : number ? level.own : []);
+      const own = shareOf(code, this.feature ? [this.feature] : number ? level.own : []);
       if (this.feature) {
         return [`s${own ? Math.min(STEPS - 1, 1 + Math.floor(own * 10)) : 0}`, format.percent(own), "", own];
       }
-      const rest = number ? shareOf(build, code, level.features) : 0;
+      const rest = number ? shareOf(code, level.features) : 0;
       return ["mix", format.percent(own), "", own, [own, Math.max(own, rest)]];
     },
     head(build, number) {
-      const cells = builtIn(build, number).filter((cell) => cell[CODE][INSTRUCTIONS]);
+      const cells = builtIn(build, number).filter((cell) => cell.code.instructions);
       if (!cells.length) return "";
       const features = this.feature ? [this.feature] : number ? build.levels[number].own : [];
-      return `${format.percent(sum(cells.map((cell) => shareOf(build, cell[CODE], features))) / cells.length)} mean`;
+      return `${format.percent(sum(cells.map((cell) => shareOf(cell.code, features))) / cells.length)} mean`;
     },
     legend() {
       if (this.feature)
@@ -211,16 +183,16 @@ const VIEWS = {
   same: {
     label: "Identical code",
     adds: true,
-    has: (build) => anyCode(build, (code) => code[COMPARED]),
+    has: (build) => anyCode(build, (code) => code.digest),
     cell(build, cell) {
-      if (!cell[CODE][COMPARED]) return ["off", "·", "not compared", -1];
-      if (cell[SAME] < 0) return ["unlike", "own", "own code", 1];
-      const name = build.levels[cell[SAME]].name;
-      return ["alike", `= ${name}`, `identical to ${name}${cell[FOLDED] ? ", linked once" : ""}`, 0];
+      if (!cell.code.digest) return ["off", "·", "not compared", -1];
+      if (!cell.same_as) return ["unlike", "own", "own code", 1];
+      const name = cell.same_as;
+      return ["alike", `= ${name}`, `identical to ${name}${cell.folded ? ", linked once" : ""}`, 0];
     },
     head(build, number) {
-      const cells = builtIn(build, number).filter((cell) => cell[CODE][COMPARED]);
-      const alike = cells.filter((cell) => cell[SAME] >= 0).length;
+      const cells = builtIn(build, number).filter((cell) => cell.code.digest);
+      const alike = cells.filter((cell) => cell.same_as).length;
       return alike ? `${alike} identical` : cells.length ? "all own" : "";
     },
     legend: () => [
@@ -230,11 +202,11 @@ const VIEWS = {
   },
   speed: {
     label: "Speed",
-    has: (build) => build.kernels.some(({ cells }) => cells.some((cell) => cell && cell[SPEED])),
+    has: (build) => build.kernels.some(({ cells }) => cells.some((cell) => cell && cell.speed)),
     cell(build, cell, number, cells) {
-      const ratio = cell[SPEED];
+      const ratio = cell.speed;
       if (!ratio) return ["off", "·", "not measured", 0];
-      const best = Math.max(...cells.map((one) => (one && one[SPEED]) || 0)) === ratio && number > 0;
+      const best = Math.max(...cells.map((one) => (one && one.speed) || 0)) === ratio && number > 0;
       const step = ratio < 0.97 ? "slow" : `s${Math.max(0, Math.min(STEPS - 1, Math.floor(Math.log2(ratio) * 2)))}`;
       return [
         `${step}${best ? " best" : ""}`,
@@ -245,7 +217,7 @@ const VIEWS = {
     },
     head(build, number) {
       const found = columnOf(build, number)
-        .map((cell) => cell[SPEED])
+        .map((cell) => cell.speed)
         .filter(Boolean);
       return found.length ? `${format.times(Math.exp(sum(found.map(Math.log)) / found.length))} mean` : "";
     },
@@ -261,16 +233,16 @@ const VIEWS = {
   },
   time: {
     label: "Compile time",
-    has: (build) => build.kernels.some(({ cells }) => cells.some((cell) => cell && cell[CODE] && cell[SECONDS])),
+    has: (build) => build.kernels.some(({ cells }) => cells.some((cell) => cell && cell.code && cell.seconds)),
     start(build) {
-      this.bounds = boundsOf(build, (cell) => cell[SECONDS] || 0);
+      this.bounds = boundsOf(build, (cell) => cell.seconds || 0);
     },
     cell(build, cell) {
-      const seconds = cell[SECONDS];
+      const seconds = cell.seconds;
       if (!seconds) return ["off", "·", "not known", 0];
       return [`s${stepOf(seconds, this.bounds)}`, format.seconds(seconds), "", seconds];
     },
-    head: (build, number) => format.seconds(sum(columnOf(build, number).map((cell) => cell[SECONDS] || 0))),
+    head: (build, number) => format.seconds(sum(columnOf(build, number).map((cell) => cell.seconds || 0))),
     legend() {
       return scale(this.bounds, format.seconds);
     },
@@ -278,14 +250,14 @@ const VIEWS = {
 };
 
 function anyCode(build, test) {
-  return build.kernels.some(({ cells }) => cells.some((cell) => cell && cell[CODE] && test(cell[CODE])));
+  return build.kernels.some(({ cells }) => cells.some((cell) => cell && cell.code && test(cell.code)));
 }
 
 // Returns [class, text, label, value] of the cell `number` of a row in a view.
 function shown(build, view, cells, number) {
   const cell = cells[number];
   if (!cell) return ["off", "", "no such copy", -1];
-  if (view === VIEWS.verdict || cell[CODE]) return view.cell(build, cell, number, cells);
-  const state = stateOf(build, cell);
+  if (view === VIEWS.verdict || cell.code) return view.cell(build, cell, number, cells);
+  const state = cell.state;
   return [`off ${state === "built" ? "" : flat(state)}`, GLYPHS[state], state === "built" ? "no data" : state, -1];
 }

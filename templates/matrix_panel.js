@@ -49,35 +49,35 @@ function meter(share, name) {
 
 function figures(build, cells, number) {
   const cell = cells[number],
-    code = cell[CODE],
-    lowest = cells[0] && cells[0][CODE];
+    code = cell.code,
+    lowest = cells[0] && cells[0].code;
   const found = [];
   if (code) {
-    found.push(figure(format.bytes(code[CODE_BYTES]), "code"));
-    if (number && lowest && lowest[CODE_BYTES]) {
-      found.push(figure(format.times(code[CODE_BYTES] / lowest[CODE_BYTES]), `the size at ${build.levels[0].name}`));
+    found.push(figure(format.bytes(code.code_bytes), "code"));
+    if (number && lowest && lowest.code_bytes) {
+      found.push(figure(format.times(code.code_bytes / lowest.code_bytes), `the size at ${build.levels[0].name}`));
     }
-    if (code[INSTRUCTIONS] !== null) found.push(figure(format.count(code[INSTRUCTIONS]), "instructions"));
-    if (code[WIDEST]) found.push(figure(`${code[WIDEST]} bit`, "widest register"));
+    if (code.instructions !== null) found.push(figure(format.count(code.instructions), "instructions"));
+    if (code.widest) found.push(figure(`${code.widest} bit`, "widest register"));
     found.push(figure(
-        format.bytes(code[OBJECT_BYTES]),
-        cell[FOLDED] ? "would add to the program" : "in the program",
+        format.bytes(code.loaded_bytes),
+        cell.folded ? "would add to the program" : "in the program",
         "code, constants and variables of this copy, without debug information",
       ),);
   }
-  if (cell[SPEED]) found.push(figure(format.times(cell[SPEED]), `the speed at ${build.levels[0].name}`));
-  if (cell[TIME]) found.push(figure(`${short(cell[TIME])} µs`, "measured"));
-  if (cell[SECONDS]) found.push(figure(format.seconds(cell[SECONDS]), "to compile"));
+  if (cell.speed) found.push(figure(format.times(cell.speed), `the speed at ${build.levels[0].name}`));
+  if (cell.time) found.push(figure(`${short(cell.time)} µs`, "measured"));
+  if (cell.seconds) found.push(figure(format.seconds(cell.seconds), "to compile"));
   return found.length > 0 && el("dl", { class: "figures" }, found);
 }
 
-function families(build, level, code) {
-  const counts = [...familiesOf(build, code)].sort((a, b) => b[1] - a[1]);
+function families(level, code) {
+  const counts = Object.entries(code.families).sort((a, b) => b[1] - a[1]);
   if (!counts.length)
     return el("p", { class: "faint" }, "Every instruction is one that all CPUs of the architecture have.");
   const rows = counts.map(([name, count]) => {
     const own = level.own.includes(name),
-      share = code[INSTRUCTIONS] ? Math.min(1, count / code[INSTRUCTIONS]) : 0;
+      share = code.instructions ? Math.min(1, count / code.instructions) : 0;
     return el(
       "tr",
       {},
@@ -145,29 +145,28 @@ function cellDetails(build, row, number) {
     level = build.levels[number],
     cell = kernel.cells[number];
   if (!cell) return [el("p", {}, "The matrix has no such copy.")];
-  const reason = build.texts[cell[REASON]],
-    stubs = cell[STUBS] >= 0 ? build.lists[cell[STUBS]] : null;
+  const { reason, stubs } = cell;
   const dropped = level.dropped[kernel.language] || [];
   return [
-    el("p", { class: "verdict" }, badge(stateOf(build, cell)), reason ? el("span", {}, reason) : null),
-    cell[SAME] >= 0 &&
+    el("p", { class: "verdict" }, badge(cell.state), reason ? el("span", {}, reason) : null),
+    cell.same_as &&
       el(
         "p",
         { class: "notice" },
-        `Its code is identical to that of ${build.levels[cell[SAME]].name}: this copy gains nothing` +
-          (cell[FOLDED] ? ", and is not linked." : "."),
+        `Its code is identical to that of ${cell.same_as}: this copy gains nothing` +
+          (cell.folded ? ", and is not linked." : "."),
       ),
     figures(build, kernel.cells, number),
-    cell[LOOP] >= 0 && hotLoop(build, level, loopsOf(build)[cell[LOOP]]),
-    cell[CODE] &&
-      cell[CODE][INSTRUCTIONS] !== null &&
-      section("Instruction families", families(build, level, cell[CODE])),
+    cell.loop !== null && hotLoop(build, level, loopsOf(build)[cell.loop]),
+    cell.code &&
+      cell.code.instructions !== null &&
+      section("Instruction families", families(level, cell.code)),
     stubs && section("Stubs", codes(stubs)),
-    (cell[CODE] || build.lists[cell[FLAGS]].length > 0) && section("Flags", codes(build.lists[cell[FLAGS]])),
+    (cell.code || build.flags[cell.flags].length > 0) && section("Flags", codes(build.flags[cell.flags])),
     kernel.args.length > 0 && section("Arguments of the kernel", codes(kernel.args)),
     dropped.length > 0 && section("Flags that the compiler refuses", refused(dropped)),
     section("Macros", codes(level.macros)),
-    cell[COPY] && section("Source file of this level", codes([cell[COPY]])),
+    cell.copy && section("Source file of this level", codes([cell.copy])),
     ...featureLists(level),
   ];
 }
@@ -226,9 +225,9 @@ function kernelDetails(build, row) {
         { scope: "row" },
         el("button", { class: "link", onclick: () => openCell(build, row, number) }, level.name),
       ),
-      el("td", {}, cell ? badge(stateOf(build, cell)) : ""),
+      el("td", {}, cell ? badge(cell.state) : ""),
       views.map(([, view]) =>
-        el("td", { class: "number" }, cell && cell[CODE] ? shown(build, view, kernel.cells, number)[1] : ""),
+        el("td", { class: "number" }, cell && cell.code ? shown(build, view, kernel.cells, number)[1] : ""),
       ),
     );
   });
@@ -301,7 +300,7 @@ function openCell(build, row, number) {
     el(
       "button",
       {
-        class: cells[place] ? flat(stateOf(build, cells[place])) : "",
+        class: cells[place] ? flat(cells[place].state) : "",
         "aria-current": place === number && "true",
         onclick: () => open(place),
       },

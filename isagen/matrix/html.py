@@ -120,11 +120,11 @@ def _embedded(data: Any) -> Markup:
     return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(MARKUP))
 
 
-# ---- the data: compact, with each text, list and loop once
+# ---- the data: long lists of flags, and loops, are listed once, and cells contain their indexes
 
 
 class _Numbers(dict[Hashable, int]):
-    """Maps each value to a number, and a new value to the next number. Cells contain the numbers, not the values."""
+    """Maps each value to its index in a list; a new value is added at the end."""
 
     def __missing__(self, value: Hashable) -> int:
         self[value] = len(self)
@@ -137,49 +137,46 @@ def state_of(cell: MatrixCell) -> str:
 
 
 def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Times) -> tuple[dict[str, Any], list[Any]]:
-    """Return a matrix as data, and its list of loops. Cells refer to a loop by its index in the list."""
-    levels = {level.name: number for number, level in enumerate(matrix.levels)}
-    texts, lists, features, loop_numbers = _Numbers(), _Numbers(), _Numbers(), _Numbers()
+    """Return a matrix as data for the scripts, and its list of loops."""
+    flags, loop_numbers = _Numbers(), _Numbers()
 
-    def cell_data(source: str, level: str, cell: MatrixCell | None) -> list[Any] | None:
-        """Return state, reason, flags, copy, stubs, code, identical level, seconds, loop, speed, time and fold."""
+    def cell_data(source: str, level: str, cell: MatrixCell | None) -> dict[str, Any] | None:
         if cell is None:
             return None
         code, loop = cell.code, loops.get((source, level))
-        families = [[features[name], count] for name, count in code.families.items()] if code is not None else []
-        return [
-            STATES.index(state_of(cell)),
-            texts[cell.reason],
-            lists[cell.flags],
-            cell.copy,
-            lists[cell.stubs] if cell.stubs is not None else -1,
-            [code.loaded_bytes, code.code_bytes, code.instructions, code.widest, families, int(bool(code.digest))]
-            if code is not None
-            else None,
-            levels.get(cell.same_as, -1),
-            cell.seconds,
-            loop_numbers[loop] if loop is not None else -1,
-            *_speed(times.get(source, {}), matrix.levels[0].name, level),
-            int(bool(cell.folded)),
-        ]
+        speed, time = _speed(times.get(source, {}), matrix.levels[0].name, level)
+        return {
+            "state": state_of(cell),
+            "reason": cell.reason,
+            "flags": flags[cell.flags],
+            "copy": cell.copy,
+            "stubs": cell.stubs,
+            "code": {**vars(code), "digest": bool(code.digest)} if code is not None else None,
+            "same_as": cell.same_as,
+            "folded": cell.folded,
+            "seconds": cell.seconds,
+            "loop": loop_numbers[loop] if loop is not None else None,
+            "speed": speed,
+            "time": time,
+        }
 
+    codes = [cell.code for _, _, cell in matrix.cells() if cell.code is not None]
     kernels = [
         {
             "source": kernel.source,
             "language": kernel.language,
             "args": kernel.args,
-            "cells": [cell_data(kernel.source, name, kernel.levels.get(name)) for name in levels],
+            "cells": [cell_data(kernel.source, level.name, kernel.levels.get(level.name)) for level in matrix.levels],
         }
         for kernel in matrix.kernels
     ]
     data = {
         "project": matrix.project,
         "states": STATES,
-        "features": list(features),
+        "features": list(dict.fromkeys(name for code in codes for name in code.families)),
         "levels": [{**vars(level), "own": own_features(matrix, level)} for level in matrix.levels],
         "kernels": kernels,
-        "texts": list(texts),
-        "lists": list(lists),
+        "flags": list(flags),
     }
     return data, list(loop_numbers)
 
