@@ -39,6 +39,14 @@ public:
   {
     open(object, &type, 1, access, layout);
   }
+  // `src` of a function on rows: items of the function's own types, the first of number_types, or with `dtype` of all of
+  // them. `widened` is the type in which the function gives NumPy's numbers for small integers, which a message names.
+  Buffer(PyObject *object, TypeCount own_types, PyObject *dtype, const char *widened) : name_("src"), widened_(widened)
+  {
+    const char *const given = dtype == Py_None ? nullptr : PyUnicode_AsUTF8(dtype);
+    to_integer_ = given != nullptr && strncmp(given, "int", 3) == 0;
+    open(object, number_types, dtype == Py_None ? own_types : ALL_NUMBERS, Access::read, Layout::any);
+  }
   ~Buffer()
   {
     if (held_)
@@ -307,11 +315,12 @@ private:
         PyOS_snprintf(remedy, size, "; cvt_fp32_to_bf16(%.30s.astype(np.float32)) rounds it", name_);
       return;
     }
-    if (count == FLOATS && (strcmp(held, "int8") == 0 || strcmp(held, "uint8") == 0 || strcmp(held, "int32") == 0)) {
-      PyOS_snprintf(remedy, size, "; dtype='%s' reads it", strcmp(held, "int32") == 0 ? "float64" : "float32");
-      return;
-    }
-    const char *dtype = exact_dtype(held, types, count), *effect = "converts it";
+    const char *dtype = exact_dtype(held, types, count, widened_), *effect = "converts it";
+    for (size_t i = count; widened_ != nullptr && i < ALL_NUMBERS; i++)
+      if (strcmp(held, number_types[i].dtype) == 0) {
+        PyOS_snprintf(remedy, size, "; dtype='%s' reads it", dtype != nullptr && i == INT32 ? dtype : widened_);
+        return;
+      }
     if (dtype == nullptr && is_long) {
       dtype = dtype_among(types, count, "float64");
       effect = "is exact up to 2**53";
@@ -321,14 +330,13 @@ private:
     }
     if (dtype == nullptr)
       return;
+    const char *const without = to_integer_ && strstr(dtype, "float") != nullptr ? ", without dtype," : "";
     if (dlpack_.is_open())
-      PyOS_snprintf(remedy, size, "; %.30s.to(torch.%s) %s", name_, dtype, effect);
-    else if (is_bytes)
-      PyOS_snprintf(remedy, size, "; np.frombuffer(%.30s, np.uint8).astype(np.%s) %s", name_, dtype, effect);
+      PyOS_snprintf(remedy, size, "; %.30s.to(torch.%s)%s %s", name_, dtype, without, effect);
     else if (PyObject_HasAttrString(object, "astype"))
-      PyOS_snprintf(remedy, size, "; %.30s.astype(np.%s) %s", name_, dtype, effect);
+      PyOS_snprintf(remedy, size, "; %.30s.astype(np.%s)%s %s", name_, dtype, without, effect);
     else
-      PyOS_snprintf(remedy, size, "; np.asarray(%.30s).astype(np.%s) %s", name_, dtype, effect);
+      PyOS_snprintf(remedy, size, "; np.asarray(%.30s).astype(np.%s)%s %s", name_, dtype, without, effect);
   }
 
   const char *name_, *format_ = nullptr;
@@ -337,7 +345,8 @@ private:
   DlView dlpack_;
   int type_ = -1;
   size_t row_stride_ = 0;
-  bool held_ = false, usable_ = false;
+  const char *widened_ = nullptr; // of a function on rows: see its constructor
+  bool to_integer_ = false, held_ = false, usable_ = false;
 };
 
 #endif

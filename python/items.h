@@ -83,8 +83,9 @@ inline const char *dtype_among(const ItemType *types, size_t count, const char *
   return nullptr;
 }
 
-// Returns the dtype of `types` that has every value of the type called `held`, integers before floats; null if none has.
-inline const char *exact_dtype(const char *held, const ItemType *types, size_t count)
+// Returns the dtype of `types` that has every value of the type called `held`, integers before floats, but for integers
+// `widened` if it is one; null if none has.
+inline const char *exact_dtype(const char *held, const ItemType *types, size_t count, const char *widened)
 {
   static const char *const exact[][2] = {
       {"bool", "int32 uint8 int8 float32 float64"}, {"int8", "int32 float32 float16 float64"},
@@ -94,8 +95,11 @@ inline const char *exact_dtype(const char *held, const ItemType *types, size_t c
       {"bfloat16", "float32 float64"},              {"float32", "float64"},
   };
   for (const auto &row : exact)
-    if (strcmp(row[0], held) == 0)
-      return dtype_among(types, count, row[1]);
+    if (strcmp(row[0], held) == 0) {
+      const bool suits = widened != nullptr && strstr(held, "float") == nullptr && strstr(row[1], widened) != nullptr;
+      const char *const wanted = suits ? dtype_among(types, count, widened) : nullptr;
+      return wanted != nullptr ? wanted : dtype_among(types, count, row[1]);
+    }
   return nullptr;
 }
 

@@ -233,6 +233,17 @@ template <Reduction reduction> bool reduce_rows(const Buffer &src, Result &out, 
   return true; // the other reductions have no integers
 }
 
+// Returns the type in which a reduction gives NumPy's numbers for small integers: sums and means of them are exact.
+constexpr const char *widened_of(Reduction reduction)
+{
+  switch (reduction) {
+  case SUM: return "int64";
+  case MEAN: return "float64";
+  case LOGSUMEXP: return "float32";
+  default: return nullptr; // extrema are of the type that they are taken from
+  }
+}
+
 // reduce(src, axis, dtype, out, keepdims, threads)
 template <Reduction reduction, TypeCount own_types> PyObject *reduce(PyObject *, PyObject *const *args, Py_ssize_t count)
 {
@@ -246,7 +257,7 @@ template <Reduction reduction, TypeCount own_types> PyObject *reduce(PyObject *,
     return nullptr;
   }
   const int keepdims = PyObject_IsTrue(args[4]);
-  Buffer src(args[0], "src", number_types, dtype == Py_None ? own_types : ALL_NUMBERS, Access::read, Layout::any);
+  Buffer src(args[0], own_types, dtype, widened_of(reduction));
   if (keepdims < 0 || !src || !take_axes(args[1], true, src, &along))
     return nullptr;
   const Span span(src, along, Walk(src, along));

@@ -71,7 +71,7 @@ PyObject *cumsum(PyObject *, PyObject *const *args, Py_ssize_t count)
   if (!has_arguments(count, 5) || !take_threads(args[4], &threads))
     return nullptr;
   PyObject *const axis = args[1], *const dtype = args[2];
-  Buffer src(args[0], "src", number_types, dtype == Py_None ? FLOATS_AND_INT32 : ALL_NUMBERS, Access::read, Layout::any);
+  Buffer src(args[0], FLOATS_AND_INT32, dtype, "float64"); // sums in int32 might wrap
   if (!src || !take_axes(axis, false, src, &along))
     return nullptr;
   const int type = take_dtype(dtype, src, "int32");

@@ -61,7 +61,7 @@ template <bool logarithm> PyObject *softmax(PyObject *, PyObject *const *args, P
   if (!has_arguments(count, 5) || !take_threads(args[4], &threads))
     return nullptr;
   PyObject *const dtype = args[2];
-  Buffer src(args[0], "src", number_types, dtype == Py_None ? FLOATS : ALL_NUMBERS, Access::read, Layout::any);
+  Buffer src(args[0], FLOATS, dtype, "float32");
   if (!src || !take_axes(args[1], false, src, &along))
     return nullptr;
   const int type = take_dtype(dtype, src, nullptr);

@@ -85,7 +85,7 @@ F4 = np.zeros(4, np.float32)
         (
             lambda: k.cumsum(b"1234"),
             TypeError,
-            r"src must hold float32, float64 or int32, but holds uint8; np.frombuffer\(src",
+            r"src must hold float32, float64 or int32, but holds uint8; dtype=.float64. reads it",
         ),
         (
             lambda: k.cumsum(F4.astype(">f4")),
