@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from ..model.errors import IsagenError, reported
 from . import audit, cpu, probe, test, tune
 from .examples import examples_text
 from .matrix import add_diff, add_matrix, add_report, add_why
-from .parser import Parser, commands_of
+from .parser import HelpFormatter, Parser, commands_of
 from .project import add_demo, add_doctor, add_init
 
 # In the order of the help text.
@@ -60,5 +59,5 @@ def make_parser() -> Parser:
         add(commands)
     for name, subparser in commands_of(parser).items():
         subparser.epilog = "\n\n".join(filter(None, [subparser.epilog, examples_text(name)]))
-        subparser.formatter_class = argparse.RawDescriptionHelpFormatter
+        subparser.formatter_class = HelpFormatter
     return parser

@@ -20,9 +20,8 @@ UNSAFE = {number: shown for number, shown in CONTROLS.items() if chr(number) not
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     """Add the options; the first of the `formats` is the default."""
-    parser.add_argument(
-        "--format", choices=formats, default=formats[0], help=f"{', '.join(formats)}; default: {formats[0]}"
-    )
+    named = f"{', '.join(formats)}; default: {formats[0]}"
+    parser.add_argument("--format", choices=formats, default=formats[0], metavar="FORMAT", help=named)
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the standard output"
     )

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Iterable
 from typing import Any, NoReturn, TypeAlias
 
 from ..model.errors import did_you_mean
 from ..planning.config import DEFAULT_TABLE
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """A formatter that keeps lines of descriptions and examples, and folds those wider than the terminal."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(self._fill_line(indent + line, width) for line in text.splitlines())
+
+    def _fill_line(self, line: str, width: int) -> str:
+        margin = line[: len(line) - len(line.lstrip())]
+        return textwrap.fill(line, width, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False)
 
 
 class Parser(argparse.ArgumentParser):

@@ -62,6 +62,15 @@ def test_every_help_ends_with_examples_that_can_be_typed(capsys, name):
         assert (words[0], options.command) == ("isagen", name)
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("name", commands_of(make_parser()))
+def test_no_help_is_wider_than_the_terminal(capsys, monkeypatch, name, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
+
+
 def test_every_option_has_a_help_text():
     for name, command in commands_of(make_parser()).items():
         assert all(action.help for action in command._actions if action.option_strings), name
