@@ -40,12 +40,15 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
     for finding in result.findings:
         groups.setdefault((finding.kind, finding.cause), []).append(finding)
     for (kind, _), findings in groups.items():
-        shown = findings if every else findings[:SHOWN]
+        alike = [[finding] for finding in findings] if every else _alike(findings)
+        shown = alike if every else alike[:SHOWN]
         yield f"  {'unproven: ' if kind == 'unproven' else ''}{findings[0].meaning} ({_how_many(kind, findings)})"
-        for finding in shown:
-            yield from (f"    {line}" for line in _finding(finding, every))
-        if len(findings) > len(shown):
-            yield f"    ... and {len(findings) - len(shown)} more: --all shows them"
+        for first, *others in shown:
+            yield from (f"    {line}" for line in _finding(first, every))
+            if others:
+                yield f"      also at   {' '.join(finding.level for finding in others)}"
+        if len(alike) > len(shown):
+            yield f"    ... and {sum(map(len, alike[SHOWN:]))} more: --all shows them"
         yield f"    remedy: {findings[0].remedy}"
     if not result.findings and result.decoded and not result.empty:
         yield "  nothing found" + (" but what is allowed" if result.excused else "")
@@ -75,6 +78,16 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
         yield f"  code outside levels that levels refer to, one copy for all levels: {', '.join(names)}{more}"
     for note in result.notes:
         yield f"  {note}"
+
+
+def _alike(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Return the findings, those together that initialise one variable of a kernel at several levels."""
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        is_of_levels = finding.variable and finding.kernel and finding.level
+        key = (finding.kernel, finding.variable, finding.detail) if is_of_levels else finding
+        groups.setdefault(key, []).append(finding)
+    return list(groups.values())
 
 
 def _how_many(kind: str, findings: Sequence[Finding]) -> str:

@@ -37,9 +37,11 @@ def select_levels(
     argument `native` maps levels to the features that this machine lacks. An empty list, or one that starts with
     `-NAME`, starts from `all`. Words are separated by spaces or commas, and their case is ignored. With `lowest_too`,
     the lowest level is always on; otherwise a list that starts with `NAME` selects only levels that it names. Raises
-    `ConfigError` for an unknown name, and with `lowest_too` for `-NAME` of the lowest level.
+    `ConfigError` for an unknown name, for a name with and without `-`, and with `lowest_too` for `-NAME` of the lowest
+    level.
     """
     tokens = level_words(words)
+    check_no_contradiction(tokens, where)
     keywords = ("all", "none", NATIVE) if where == OPTION else ("all", "none")
     selected = {table.lowest.name} if lowest_too else set()
     if not tokens or tokens[0].startswith("-"):
@@ -65,6 +67,16 @@ def select_levels(
         elif level := level_named(token, table, where, *keywords):
             selected.add(level)
     return frozenset(selected)
+
+
+def check_no_contradiction(tokens: Iterable[str], where: str) -> None:
+    """Raise `ConfigError` for a level that is switched on and off by name."""
+    names = [token.casefold() for token in tokens]
+    for name in names:
+        if f"-{name}" in names:
+            raise ConfigError(
+                f"{name.upper()} and -{name.upper()} contradict each other", where=where, remedy="leave one of them out"
+            )
 
 
 def level_named(name: str, table: Table, where: str, *keywords: str, sign: str = "") -> str:

@@ -128,3 +128,19 @@ def test_kinds_that_are_none(text, message, remedy):
         kinds_of(text)
     assert (caught.value.where, caught.value.message) == ("--fail-on", message)
     assert remedy in caught.value.remedy
+
+
+def test_a_variable_that_several_levels_initialise_is_shown_once():
+    findings = tuple(
+        Finding("load", f"init.{level}", level=level, kernel="dot.cpp", variable="big", features=("avx",))
+        for level in ("AVX2", "AVX512", "AMX")
+    )
+    text = text_of(Result("x.so", "judged", findings))
+    assert [line.split() for line in text.splitlines()[2:-1]] == [
+        ["init.AMX", "at", "AMX,", "in", "dot.cpp"],
+        ["needs", "avx"],
+        ["variable", "big"],
+        ["also", "at", "AVX2", "AVX512"],
+    ]
+    assert "baseline (3)" in text
+    assert text_of(Result("x.so", "judged", findings), every=True).count("variable  big") == 3

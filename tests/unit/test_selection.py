@@ -29,18 +29,21 @@ ALL = set(TABLE.names())
         (["-AMX"], ALL - {"AMX"}),
         (["-amx, -AVX2"], ALL - {"AMX", "AVX2"}),
         (["all", "-AMX"], ALL - {"AMX"}),
-        (["-AMX", "AMX"], ALL),
-        (["AVX2", "-AVX2"], {"DEFAULT"}),
         (["none", "AVX2"], {"DEFAULT", "AVX2"}),
         (["AVX2", "none"], {"DEFAULT"}),
         (["AMX", "ALL", "-AVX2"], ALL - {"AVX2"}),
         (["+AVX2"], {"DEFAULT", "AVX2"}),
         (["none +avx2, +AMX"], {"DEFAULT", "AVX2", "AMX"}),
-        (["-AMX", "+AMX"], ALL),
     ],
 )
 def test_words_are_read_from_left_to_right(words, expected):
     assert select_levels(words, TABLE, "here") == expected
+
+
+@pytest.mark.parametrize("words", [["avx2,-AVX2"], ["-AMX", "+AMX"], ["all", "-AMX", "amx"]])
+def test_a_level_that_is_named_with_and_without_a_minus_is_an_error(words):
+    with pytest.raises(ConfigError, match=r"^here: (AVX2|AMX) and -\1 contradict each other\n  leave one of them out$"):
+        select_levels(words, TABLE, "here")
 
 
 @pytest.mark.parametrize(
