@@ -11,7 +11,7 @@ from ..model.matrix import Matrix, MatrixCell, MatrixKernel, MatrixLevel
 from ..model.optimization import is_scalar, reason_for_plain_code
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .selection import Selection
-from .words import count_text, level_cells, size_text, width_text
+from .words import count_text, facts, level_cells, size_text, width_text
 
 
 class Because(StrEnum):
@@ -49,7 +49,8 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         cells = level_cells(matrix, level.name)
         built = f"{sum(cell.verdict == BUILT for cell in cells)} of {count_text(len(cells), 'kernel')}"
         because, predicate = _cause(matrix, level, level, here)
-        return _explanation(matrix, level, because, f"{level.name} {predicate}", f"built for {built}")
+        gains = [text for name, text in facts(matrix) if name == "code"]
+        return _explanation(matrix, level, because, f"{level.name} {predicate}", f"built for {built}", *gains)
     kernels = _kernels(matrix, kernel_name)
     kernel, called = next(_copies(matrix, kernels, (level.name, *level.requires)), (kernels[0], level.name))
     cell = kernel.levels[level.name]

@@ -39,3 +39,4 @@ def test_levels_that_gain_nothing_are_told_of(scaffold, options, remedy):
     assert remedy in " ".join(scaffold.isagen("matrix", "build").stdout.split())
     why = " ".join(scaffold.isagen("why", "AVX2", "dot.cpp", "build").stdout.split())
     assert (remedy in why) is ("buildtype=release" in remedy)
+    assert NOTE in " ".join(scaffold.isagen("why", "AVX2", "build").stdout.split())
