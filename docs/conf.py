@@ -28,6 +28,8 @@ html_theme = "furo"
 html_title = f"isagen {__version__}"
 html_show_copyright = False
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 # Pictures that pages show by HTML, in light and dark.
 html_extra_path = sorted(path.name for path in HERE.glob("*.png"))
 # The links of headings are GitHub's.

@@ -10,6 +10,7 @@ import pytest
 from isagen.matrix.html import html_text
 from isagen.model.matrix import Code
 from support.browser import Browser, find_browser
+from support.checkout import ROOT
 from support.matrices import loops_of, matrix_of, speeds_of
 
 SHIFT = 8
@@ -365,3 +366,16 @@ def test_five_hundred_kernels_at_eight_levels_in_a_second(browser, files, capsys
 def task_seconds(page):
     """The CPU time that the page's main thread has spent on it."""
     return next(one["value"] for one in page.send("Performance.getMetrics")["metrics"] if one["name"] == "TaskDuration")
+
+
+def test_text_in_tables_of_the_documentation_is_readable_on_a_telephone(browser, tmp_path):
+    rule = (ROOT / "docs/_static/tables.css").read_text(encoding="utf-8")
+    row = "".join(f"<td><p>{text}</p></td>" for text in ("<code>isa_gnu_symbol_visibility</code>", "in", "word " * 60))
+    body = f'<div class="table-wrapper" style="overflow-x: auto"><table style="width: 100%"><tr>{row}</tr></table></div>'
+    (tmp_path / "table.html").write_text(f"<!doctype html><style>{rule}</style><body>{body}</body>")
+    page = browser.page(400, 800)
+    page.open(tmp_path / "table.html")
+    widths = page.run("[...document.querySelectorAll('p')].map((one) => one.clientWidth)")
+    assert 200 < widths[2] < 400
+    assert page.run("document.documentElement.scrollWidth") == 400
+    page.close()

@@ -72,6 +72,11 @@ def test_the_index_lists_every_page_once():
     assert sorted(listed) == [page.name for page in PAGES if page.name != "index.md"]
 
 
+def test_the_start_page_and_the_readme_show_one_demo():
+    (shown,) = re.findall(r"```text\n   level .*?```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    assert shown in (DOCS / "index.md").read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def tables():
     sys.path.insert(0, str(DOCS))
