@@ -96,5 +96,5 @@ def runnable(command: Sequence[str]) -> list[str]:
         return [path, *command[1:]]
     interpreter = start[2:].decode(errors="replace").split()
     if interpreter and Path(interpreter[0]).name == "env":
-        interpreter = interpreter[1:]
+        interpreter = interpreter[2 if interpreter[1:2] == ["-S"] else 1 :]
     return [*runnable(interpreter), path, *command[1:]] if interpreter else [path, *command[1:]]

@@ -33,7 +33,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def isa_level(request: pytest.FixtureRequest) -> Iterator[str]:
     """Run the test at each built level of the modules in `isa_modules`; the value is the level's name."""
-    level: str = request.param
+    level: str = getattr(request, "param", "")
+    if not level:
+        pytest.fail(
+            "isa_level has no level in a unittest.TestCase, and by request.getfixturevalue\n"
+            "  name it among the arguments of a test function",
+            pytrace=False,
+        )
     using = [isa for isa in _introspected(request.config) if isa.levels.get(level, (False,))[0]]
     if not using:
         pytest.skip(next(isa for isa in _introspected(request.config) if level in isa.levels).why(level))

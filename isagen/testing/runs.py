@@ -89,8 +89,9 @@ def _run_where_it_can(
             return _run_at(place, level, list(built), command)
         problems.append(problem)
     # The first place is this CPU, whose reason is the most useful. The last is the emulator's model with most features.
-    emulator = f"; {place.name} does not run it either" if len(problems) > 1 and not emulated else ""
-    return Run(level, NOT_RUN, reason=problems[-1 if emulated else 0] + emulator)
+    if emulated or len(problems) == 1:
+        return Run(level, NOT_RUN, reason=problems[-1])
+    return Run(level, NOT_RUN, reason=f"{problems[0]}; {place.problem or f'{place.name} does not run it either'}")
 
 
 def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequence[str]) -> Run:
@@ -110,8 +111,7 @@ def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequenc
     loads = [line.split() for line in lines]
     loaded = dict(Counter(used for variable, used in loads if variable in variables))
     if status != 0:
-        ended = f"status {status}" if status > 0 else signal.Signals(-status).name
-        reason = f"the command ended with {ended}"
+        reason = f"the command ended with {f'status {status}' if status > 0 else signal_name(-status)}"
     elif not loaded:
         reason = "no level ran: the command loaded nothing with these levels"
     elif level not in loaded:
@@ -119,3 +119,8 @@ def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequenc
     else:
         return Run(level, PASSED, place.name, loaded=loaded)
     return Run(level, FAILED, place.name, reason, loaded)
+
+
+def signal_name(number: int) -> str:
+    """Return a signal's name; Python has none for most real-time signals."""
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"

@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from isagen.matrix.where import find_matrices
+from isagen.testing.places import Place
+from isagen.testing.runs import run_levels
 from support.levels import supported_levels
 from support.projects import make_project, need
 
@@ -99,13 +102,23 @@ def test_under_qemu(bound):
     assert by_level["AVX512"]["reason"].startswith("qemu-x86_64 -cpu max lacks avx512_f ")
 
 
-def test_a_script_under_qemu(bound):
+@pytest.mark.parametrize("start", ["/usr/bin/env", "/usr/bin/env -S"])
+def test_a_script_under_qemu(bound, start):
     need("qemu-x86_64")
     script = bound.folder / "suite.sh"
-    script.write_text(f"#!/usr/bin/env {sys.executable}\nimport bound\n")
+    script.write_text(f"#!{start} {sys.executable}\nimport bound\n")
     script.chmod(0o755)
     status, by_level = results(bound, "--emulated", "--levels", "default", "--", str(script))
     assert (status, by_level["DEFAULT"]["result"]) == (0, "passed")
+
+
+def test_a_missing_emulator_is_named(bound, monkeypatch):
+    """A level that this CPU lacks would perhaps run there."""
+    monkeypatch.setattr("isagen.testing.places._this_cpu", lambda _: Place("this CPU", lacks={"avx2": "avx2"}))
+    monkeypatch.setenv("PATH", "")
+    matrices = [found.matrix for found in find_matrices(str(bound.path(".")))]
+    (one,) = run_levels(matrices, ["AVX2"], ["true"], emulated=False)
+    assert (one.result, one.reason) == ("not run", "this CPU lacks avx2; qemu-x86_64 is not installed")
 
 
 @pytest.mark.parametrize(
@@ -114,6 +127,7 @@ def test_a_script_under_qemu(bound):
         ("pass", "no level ran: the command loaded nothing with these levels"),
         ("import bound; raise SystemExit(3)", "the command ended with status 3"),
         ("import bound, os; os.abort()", "the command ended with SIGABRT"),
+        ("import os; os.kill(os.getpid(), 37)", "the command ended with signal 37"),
     ],
 )
 def test_what_fails(bound, code, reason):
@@ -204,6 +218,25 @@ def test_levels_of_the_fixture_are_chosen(bound):
 )
 def test_errors_of_the_plugin(bound, words, modules, message):
     assert message in plugin(bound, *words, modules=modules, check=False)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def test(request): request.getfixturevalue('isa_level')",
+        """\
+import pytest, unittest
+@pytest.mark.usefixtures('isa_level')
+class Test(unittest.TestCase):
+    def test(self): pass
+""",
+    ],
+)
+def test_what_pytest_cannot_run_once_per_level(bound, tmp_path, code):
+    (tmp_path / "test_other.py").write_text(code)
+    said = plugin(bound, str(tmp_path / "test_other.py"), check=False)
+    assert "isa_level has no level in a unittest.TestCase, and by request.getfixturevalue" in said
+    assert "name it among the arguments of a test function" in said
 
 
 def test_the_plugin_imports_nothing_that_is_not_used():
