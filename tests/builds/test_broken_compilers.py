@@ -1,7 +1,6 @@
 """Known errors of compilers, on the compilers at hand, and what a build says about them."""
 
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from isagen.probe.compiler import Compiler, find_compiler
 from isagen.processors.features import read_features
 from isagen.processors.known_broken import KnownBroken
 from isagen.processors.registry import processor_names
+from support import newer
 from support.levels import ALL, lacks, levels_from
 from support.projects import need, verdicts
 
@@ -31,8 +31,7 @@ class Broken:
     run: Sequence[str] = ()
 
 
-X86 = ["gcc-11", "gcc-12", "clang-14", "clang-16"]
-X86 += filter(shutil.which, ["gcc-13", "gcc-14", "gcc-15", "gcc-16", "clang-19", "clang-22"])
+X86 = ["gcc-11", "gcc-12", "clang-14", "clang-16", "clang-19", "clang-22", *newer.GCC, *newer.CLANG]
 CLANGS = [one for one in X86 if one.startswith("clang")]
 AVX512 = ("avx512_bw", "avx512_vl", "avx512_dq")
 BROKEN = {
@@ -57,6 +56,26 @@ int main(void)
         X86,
         ("gcc-11", "gcc-12"),
         ("avx512_bf16", *AVX512),
+    ),
+    "masked fixup of a scalar": Broken(
+        "issues/179057",
+        "-O2 -mavx512f",
+        """
+#include <immintrin.h>
+__attribute__((noinline)) static __m128 run(__m128 a, __m128 b)
+{
+  return _mm_mask_fixupimm_ss(a, 0, b, _mm_setzero_si128(), 0);
+}
+int main(void)
+{
+  float out[4];
+  _mm_storeu_ps(out, run(_mm_set1_ps(1.0f), _mm_set1_ps(2.0f)));
+  return out[1] != 2.0f;
+}
+""",
+        CLANGS,
+        ("clang-21",),
+        AVX512,
     ),
     "conversion of a constant": Broken(
         "id=100927",

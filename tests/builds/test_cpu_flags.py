@@ -17,6 +17,7 @@ from isagen.probe.level import check_flags
 from isagen.processors.detection import detect
 from isagen.processors.features import read_features
 from isagen.processors.table import load_table
+from support import newer
 from support.probing import ask, table
 from support.recorded import recorded
 
@@ -25,9 +26,7 @@ RECORDED = {one.name: one for one in recorded()}
 ZIG = (sys.executable, "-m", "ziglang", "c++")
 COMPILERS = {"g++": ("g++",), "g++-11": ("g++-11",)}
 COMPILERS |= {f"clang++-{version}": (f"clang++-{version}",) for version in (14, 16, 19, 22)}
-# Those that Debian 12 lacks are no skipped tests.
-NEWER = ("g++-13", "g++-14", "g++-15", "g++-16", "clang++-23")
-COMPILERS |= {name: (name,) for name in NEWER if shutil.which(name)}
+COMPILERS |= {name: (name,) for name in map(newer.cxx, (*newer.GCC, *newer.CLANG))}
 COMPILERS["zig"] = ZIG
 # A CPU's name, and the recording of such a CPU; none has SGX, and virtual machines lack more.
 RECORDINGS = {

@@ -17,6 +17,7 @@ import pytest
 
 from isagen.processors.table import load_table
 
+from . import newer
 from .cross import TARGETS
 from .levels import ALL
 from .platforms import MACOS, PLATFORMS, WINDOWS, ZIG_WITH_LIBRARY
@@ -32,7 +33,7 @@ INTRODUCTION = """\
 
 `.ci/run` writes this page: each cell says what the tests did in its last run, on [this machine](#the-machine), and "not
 run" where they did nothing. CPUs of other processors are those of qemu: no such machine was at hand. Compilers are
-those of Debian 12, without Clang 15, and zig: no GCC 13 or newer, and none of Intel, Apple and Microsoft.
+those of Debian 12, without Clang 15, zig, and newer ones where they are installed: none of Intel, Apple and Microsoft.
 """
 
 
@@ -58,7 +59,7 @@ BUILT_BY = "What compilers build: table {}"
 CLANGS = [f"clang-{version}" for version in (14, 16, 19, 22)]
 ON_X86 = {
     **{f"gcc-{version}": [f"g++-{version}"] for version in (11, 12)},
-    **{clang: [clang.replace("clang", "clang++")] for clang in CLANGS},
+    **{name: [newer.cxx(name)] for name in (*newer.GCC, *CLANGS, *newer.CLANG)},
     "zig": [*ZIG_WITH_LIBRARY, "x86_64-linux-musl", "c++", "-mcpu=x86_64", "-nostdlib++"],
     "mingw gcc": ["x86_64-w64-mingw32-g++"],
 }
