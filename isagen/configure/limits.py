@@ -16,7 +16,7 @@ from ..model.errors import ConfigError
 from ..model.plan import Limit, Sealing
 from ..planning.config import DEFAULT_TABLE
 from ..probe.compiler import Compiler
-from ..processors.registry import default_table, family_under
+from ..processors.registry import builtin_tables, default_table, family_under, processor_of_family
 from ..processors.table import Table, load_table, other_levels
 
 UNLISTED = "it does not list its macros (-dM -E)"
@@ -25,15 +25,17 @@ UNLISTED = "it does not list its macros (-dM -E)"
 def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[Table, str]:
     """Return the table `name`, and the reason why it has only its lowest level; "" if it has more.
 
-    If the table `name` is for another architecture, the lowest level of this architecture's table is returned. A path
-    `name` is relative to `folder`. `where` names the setting in messages.
+    If the table `name` is for another architecture, the table is the one for this architecture that is called `name`
+    and the processor, such as aten-arm64, or else the default table with its lowest level. A path `name` is relative
+    to `folder`. `where` names the setting in messages.
     """
     default = load_table(default_table(cpu_family), folder, where)
     shown = "32-bit x86" if cpu_family == "x86" else cpu_family
     reason = "" if len(default.levels) > 1 else f"isagen has no levels for {shown}"
     if name == DEFAULT_TABLE:
         return replace(default, other_levels=other_levels()), reason
-    named = load_table(name, folder, where)
+    here = f"{name}-{processor_of_family(cpu_family).name}"
+    named = load_table(here if here in builtin_tables() else name, folder, where)
     processor = named.features.processor
     if processor.is_for(cpu_family):
         return named, reason if len(named.levels) == 1 else ""

@@ -32,6 +32,7 @@ from support.projects import make_project, need, verdicts
 from support.what_ran import SELECTION
 
 TABLE = load_table("arm64", Path())
+ATEN = load_table("aten-arm64", Path())
 CPUS = tomllib.loads((ROOT / "tests/arm64/cpus.toml").read_text())
 # The bits of AT_HWCAP and AT_HWCAP2 in order (Linux, arch/arm64/kernel/cpuinfo.c, hwcap_str).
 HWCAP = (
@@ -107,8 +108,9 @@ def recorded(name: str) -> Recorded:
 
 @pytest.mark.parametrize("name", CPUS)
 def test_what_a_cpu_selects_in_python(name):
-    missing = missing_by_level(TABLE, detect(TABLE.features, recorded(name)))
-    assert [level for level, lacks in missing.items() if not lacks][-1] == CPUS[name]["level"]
+    for table, level in ((TABLE, CPUS[name]["level"]), (ATEN, CPUS[name].get("aten", "DEFAULT"))):
+        missing = missing_by_level(table, detect(table.features, recorded(name)))
+        assert [one for one, lacks in missing.items() if not lacks][-1] == level
 
 
 @pytest.fixture(scope="module")
@@ -274,6 +276,20 @@ def test_the_own_table_of_the_docs(tmp_path):
     project = built(tmp_path, "gcc", table=text.partition("```toml\n")[2].partition("```")[0])
     assert "14 200 30 SVE2_128, " in ran(project, "max,sve-max-vq=1").stdout
     assert "14 200 30 SVE2, " in ran(project, "max").stdout
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_levels_of_aten(tmp_path, compiler):
+    project = make_project(tmp_path, "portable")
+    project.edit("isagen/isa.toml", 'table = "default"', 'table = "aten"\ncompat = ["aten"]')
+    TARGET.require(compiler)
+    project.setup("--cross-file", str(TARGET.cross_file(tmp_path, compiler)), "-Dwerror=true")
+    project.ninja()
+    assert verdicts(project) == dict.fromkeys(ATEN.names(), "built")
+    for length, level in ((1, "SVE128"), (2, "SVE256"), (4, "DEFAULT")):
+        assert f"14 200 30 {level}, " in ran(project, f"max,sve-max-vq={length}").stdout
+    said = ran(project, "max,sve-max-vq=2", PORTABLE_ISA="sve128").stdout
+    assert "PORTABLE_ISA=SVE128 needs features that CPU or OS lack (sve_128); DEFAULT is used" in said
 
 
 FP8 = """

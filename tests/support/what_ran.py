@@ -73,6 +73,7 @@ TABLE_COMPILERS = {
         for target in TARGETS.values()
     },
 }
+TABLE_COMPILERS["aten-arm64"] = TABLE_COMPILERS["arm64"]
 GRIDS = {
     **{
         BUILT_BY.format(name): Grid("Built, or the reason why not.", load_table(name, Path()).names(), compilers)

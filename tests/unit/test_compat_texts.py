@@ -40,6 +40,8 @@ def test_levels_as_ipex_and_aten_call_them(tmp_path):
     assert "case ISA_LEVEL_DEFAULT:\n    return CPUCapability::AVX2;" in text  # the ipex table compiles it as AVX2
     plain = texts("aten", table="x86", folder=tmp_path)["isa_torch.h"]
     assert "case ISA_LEVEL_DEFAULT:\n    return CPUCapability::DEFAULT;" in plain
+    arm64 = texts("aten", table="aten-arm64", folder=tmp_path)["isa_torch.h"]
+    assert all(f"case ISA_LEVEL_{one}:\n    return CPUCapability::{one};" in arm64 for one in ("SVE128", "SVE256"))
 
 
 def test_what_is_no_longer_asked_for_is_removed_and_the_rest_left_alone(tmp_path):

@@ -138,6 +138,11 @@ FLAGS = {
         "AVX2": ABOVE_DEFAULT["AVX2"],
         "AVX512": (f"{F512} -mfma", None, "/arch:AVX512"),
     },
+    "aten-arm64": {
+        "DEFAULT": ("", None, None),
+        "SVE128": (f"{ARMV8}+sve+bf16 -msve-vector-bits=128", None, None),
+        "SVE256": (f"{ARMV8}+sve+bf16 -msve-vector-bits=256", None, None),
+    },
     "x86-64": {
         "X86_64": ("-march=x86-64", None, ""),
         "X86_64_V2": ("-march=x86-64-v2", None, None),

@@ -81,6 +81,7 @@ def test_the_table_of_another_architecture_makes_way_for_the_baseline(tmp_path):
     chosen, reason = choose_table("aten", "riscv64", tmp_path, "isa.toml: table")
     assert (chosen.names(), chosen.override) == (("DEFAULT",), "ATEN_CPU_CAPABILITY")
     assert reason == "table aten is for x86_64, and this build is for riscv64"
+    assert choose_table("aten", "aarch64", tmp_path, "") == (load_table("aten-arm64", tmp_path), "")
     own = tmp_path / "own.toml"
     own.write_text('extends = "x86"\n[levels.MINE]\nrank = 99\nvector_bits = 128\nprobe = "return 0;"\n')
     mine, _ = choose_table("own.toml", "arm", tmp_path, "")

@@ -270,7 +270,8 @@ def test_unknown_state_of_a_feature(tmp_path):
         ("no/such.toml", "looked for"),
         (
             "no_such.toml",
-            "arm64, armv8, aten, generic, ipex, loongarch64, numpy, ppc64, riscv64, rva, s390x, sse, x86, x86-64, z",
+            "arm64, armv8, aten, aten-arm64, generic, ipex, loongarch64, numpy, ppc64, riscv64, rva, s390x, sse, x86, "
+            "x86-64, z",
         ),
     ],
 )
