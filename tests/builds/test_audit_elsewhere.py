@@ -162,6 +162,35 @@ def test_planted_instructions_are_found_in_builds(tmp_path, family, planted, com
     assert all(one["features"] == [planted.needs] for one in found)
 
 
+IFUNC = """
+static int base(int x) {{ return x; }}
+__attribute__((noinline)) static int planted(int x) {{ {text} return x; }}
+typedef int fn(int);
+extern "C" fn *chooser({argument}) {{ return {condition} ? planted : base; }}
+int chosen(int) __attribute__((ifunc("chooser")));
+"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "condition", "kind"),
+    [("unsigned long hwcap", "hwcap & (1 << 21)", "unproven"), ("", "true", "baseline")],
+)
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("family", PLANTED)
+def test_resolvers_are_given_hwcap(tmp_path, family, compiler, argument, condition, kind):
+    """What a resolver chooses by its argument is unproven: for which features it asks is not read from the code."""
+    TARGETS[family].require(compiler)
+    project = make_project(tmp_path, "portable")
+    with (project.folder / "main.cpp").open("a", encoding="utf-8") as stream:
+        stream.write(IFUNC.format(text=PLANTED[family][0].text, argument=argument, condition=condition))
+    options = ("-Disa_audit=warn", "-Disa_levels=none")
+    project.setup("--cross-file", str(TARGETS[family].cross_file(tmp_path, compiler)), *options)
+    project.ninja()
+    report = json.loads(project.isagen("audit", "--format", "json", "build", check=False).stdout)
+    found = [one for target in report["targets"] for one in target["findings"]]
+    assert {one["kind"] for one in found if "planted" in one["symbol"]} == {kind}
+
+
 @pytest.mark.parametrize("kind", ["object", "library"])
 @pytest.mark.parametrize("family", PLANTED)
 def test_damaged_files_are_one_clear_error_or_a_report(link, tmp_path, family, kind):
