@@ -28,7 +28,7 @@ class Code:
 
     def __init__(self, binary: Binary, decoder: Decoder) -> None:
         self.binary = binary
-        self.decoder = decoder
+        self.decoder = decoder.of_binary(binary)
         self.pointers = binary.pointers(decoder.abi.relocations)
         self.functions = Functions(binary)
         self.variables = Variables(binary)

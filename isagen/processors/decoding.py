@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
-from ..binary.protocol import RelocationTypes
+from ..binary.protocol import Binary, RelocationTypes
 from .instructions import Instructions
 
 Codes = frozenset[int]
@@ -106,6 +106,9 @@ class Decoder(Protocol):
 
     def __hash__(self) -> int:
         """Return the hash: decoders are keys of caches."""
+
+    def of_binary(self, binary: Binary) -> Decoder:
+        """Return the decoder for the code of a binary, which may say what registers contain everywhere."""
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
         """Yield the instructions in `raw`, the bytes at an address."""

@@ -8,8 +8,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..binary.protocol import Binary
 from .addresses import Addresses, Found
-from .decoding import LEAVES, Abi, Codes, Kind, Reference
+from .decoding import LEAVES, Abi, Codes, Decoder, Kind, Reference
 from .decoding import Instruction as AnyInstruction
 from .encodings import INVALID, NO_WORD, Encodings
 from .instructions import Instructions
@@ -32,7 +33,8 @@ class RowDecoder(ABC):
     """A decoder (`isagen.processors.decoding.Decoder`) that looks up instructions in `instructions.toml` of its folder.
 
     `key` is the mask of the bits by which rows are indexed. `pad` matches padding. An instruction whose mnemonic starts
-    with one of `ends` does not continue with the next instruction.
+    with one of `ends` does not continue with the next instruction. `known` are the addresses in registers that no
+    function writes.
     """
 
     name: str
@@ -42,6 +44,7 @@ class RowDecoder(ABC):
     pad: re.Pattern[bytes]
     ends: tuple[str, ...]
     invalid: int = INVALID
+    known: Mapping[int, int] = {}
     mark, mark_size = b"", 0
 
     def __init__(self, abi: Abi) -> None:
@@ -88,6 +91,9 @@ class RowDecoder(ABC):
 
     # ---- the protocol
 
+    def of_binary(self, binary: Binary) -> Decoder:
+        return self
+
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
         return self.encodings.needs(rules)
 
@@ -121,7 +127,8 @@ class RowDecoder(ABC):
         Instructions are read in the order of their addresses, so such a block is read before the jump to it. `behind`
         contains the addresses that an earlier walk returned for these blocks.
         """
-        addresses, left = Addresses(), False  # `left`: control does not go on from the instruction before
+        # `left`: control does not go on from the instruction before
+        addresses, left = Addresses(dict(self.known)), False
         found: list[Reference] = []
         ahead: dict[int, Addresses] = {}  # at the targets of forward jumps
         seen: dict[int, Addresses | None] = {}  # as returned; None until a jump to the block is read

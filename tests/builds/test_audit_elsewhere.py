@@ -113,6 +113,20 @@ def test_tables_of_addresses_are_followed(link, family, compiler):
     assert (finding.kind, finding.cause) == ("unproven", "pointer")
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("object", "library", "without PLT")])
+def test_addresses_that_riscv64_forms_from_gp_are_followed(link, compiler, kind):
+    """Where data is near gp, the linker lets one instruction form its address. The initialiser hands it out."""
+    source = (
+        FUNCTION.format("static", PLANTED["riscv64"][0].text)
+        + "long before[64] = {1};\nstatic void (*table[])(void) = {planted, planted};\n"
+        + "static void (**volatile kept)(void);\n__attribute__((noinline)) void hand(void (**to)(void)) { kept = to; }\n"
+        + f"{CONSTRUCTOR} {{ hand(table); }}\nint main() {{ return !kept; }}\n"
+    )
+    (finding,) = audited(link("riscv64", compiler, source, *KINDS[kind]), "riscv64")
+    assert (finding.kind, finding.cause) == ("unproven", "pointer")
+
+
 @pytest.mark.parametrize("family", PLANTED)
 def test_libraries_of_debian_have_no_finding(family):
     folder = Path("/usr", TARGETS[family].triplet, "lib")

@@ -6,9 +6,11 @@ import re
 import sys
 from array import array
 from collections.abc import Iterator
+from copy import copy
 
+from ...binary.protocol import Binary
 from ..addresses import MASK, NOTHING, Addresses, Found
-from ..decoding import Abi, Codes, Kind
+from ..decoding import Abi, Codes, Decoder, Kind
 from ..decoding import Instruction as AnyInstruction
 from ..encodings import INVALID, NO_WORD
 from ..row_decoder import Instruction, RowDecoder, Step
@@ -49,6 +51,13 @@ class RiscvDecoder(RowDecoder):
                 size = 8 if form.mnemonic in self.of_bytes else 16
                 self._halves[size][code] = len(self.encodings.forms)
                 self.encodings.forms.append(form._replace(needs=(FLOATS, needs)))
+
+    def of_binary(self, binary: Binary) -> Decoder:
+        """Return a decoder that knows the address in gp, which the linker's symbol of a program has."""
+        addresses = (one.address for one in binary.symbols() if binary.name(one) == "__global_pointer$")
+        decoder = copy(self)
+        decoder.known = {w.GP: address for address in addresses if address}
+        return decoder
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
         """Yield the instructions. The last VSETVLI before a vector instruction sets the size of its elements."""

@@ -11,7 +11,8 @@ from operator import attrgetter
 import iced_x86
 from iced_x86 import Code, FlowControl, FormatterSyntax, Mnemonic, OpKind
 
-from ..decoding import SMALL, Abi, Codes, Instruction, Kind, Reference
+from ...binary.protocol import Binary
+from ..decoding import SMALL, Abi, Codes, Decoder, Instruction, Kind, Reference
 from .instructions import codes_of, needs, numbers, width
 from .tracking import NUMBERS, Tracking
 
@@ -58,6 +59,9 @@ class X86Decoder(Tracking):
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
         self.abi = abi
+
+    def of_binary(self, binary: Binary) -> Decoder:
+        return self
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
         return iter(iced_x86.Decoder(64, raw, ip=address))
