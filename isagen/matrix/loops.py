@@ -119,8 +119,8 @@ class LoopSearch:
         return Loop(
             demangle(code.name(number)),
             tuple(
-                LoopInstruction(there.ip, _text(code, one, there), self._sets.missing([one.code], self._baseline))
-                for one, there in zip(loop, moved, strict=True)
+                LoopInstruction(at.ip, _text(code, one, at), self._sets.missing([one.code], self._baseline))
+                for one, at in zip(loop, moved, strict=True)
             ),
         )
 
@@ -128,16 +128,16 @@ class LoopSearch:
 def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:
     """Yield each innermost loop of a function, with the function's number."""
     instructions = list(code.decode(number))
-    places = {one.ip: place for place, one in enumerate(instructions)}
+    indexes = {one.ip: index for index, one in enumerate(instructions)}
     inner: list[tuple[int, int]] = []
-    for first, last in sorted(set(_branches_back(code, number, places)), key=lambda span: (span[1] - span[0], span)):
+    for first, last in sorted(set(_branches_back(code, number, indexes)), key=lambda span: (span[1] - span[0], span)):
         if not any(first <= start and end <= last for start, end in inner):
             inner.append((first, last))
             yield number, instructions[first : last + 1]
 
 
-def _branches_back(code: Code, number: int, places: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield the indexes of the first and the last instruction of each loop. `places` maps addresses to indexes."""
+def _branches_back(code: Code, number: int, indexes: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """Yield the indexes of the first and the last instruction of each loop; `indexes` maps addresses to them."""
     # The address of the last return. Compilers move rare code behind a return: its jump back, to an address before the
     # return, closes no loop.
     returned = -1
@@ -147,9 +147,9 @@ def _branches_back(code: Code, number: int, places: Mapping[int, int]) -> Iterat
                 returned = one.at
             elif one.kind in (Kind.JUMP, Kind.BRANCH):
                 target = code.target(one)
-                back = returned < target <= one.at and target in places
-                if back and places[one.at] - places[target] < LONGEST:
-                    yield places[target], places[one.at]
+                back = returned < target <= one.at and target in indexes
+                if back and indexes[one.at] - indexes[target] < LONGEST:
+                    yield indexes[target], indexes[one.at]
 
 
 def _text(code: Code, one: Instruction, moved: Instruction) -> str:

@@ -117,8 +117,8 @@ def _editable_plans(module: str) -> list[Path]:
     if not (folder and editable):
         return []
     project = Path(folder)
-    own = project / f"build/cp{sys.version_info.major}{sys.version_info.minor}"  # meson-python's default
-    return list(plans_in(own if own.is_dir() else project))
+    default = project / f"build/cp{sys.version_info.major}{sys.version_info.minor}"  # of meson-python
+    return list(plans_in(default if default.is_dir() else project))
 
 
 def installed_from(distribution: str) -> tuple[str, bool]:
