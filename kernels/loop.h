@@ -44,7 +44,7 @@ VEC_INLINE void all_ways(size_t i, Step &step, vec::Sequence<k...>)
   (step(i + static_cast<size_t>(k * Vectorized<T>::size()), k, How()), ...);
 }
 
-// Prefetches the cache line `bytes` behind `here`: hardware prefetchers are too late for softmax and for shuffles. The
+// Prefetches the cache line `bytes` after `here`: hardware prefetchers are too late for softmax and for shuffles. The
 // address need not be valid.
 VEC_INLINE void ask_ahead(const void *here, size_t bytes = 4096)
 {

@@ -72,7 +72,7 @@ inline int cpus()
   return count < 1 ? 1 : int(count);
 }
 
-// A call of parallel_for. Each thread repeats: it takes the next `step` units of next .. end, and works on them.
+// A call of parallel_for. Until none are left, each thread takes the next `step` units of next .. end to work on.
 struct Job {
   void (*call)(const void *f, size_t first, size_t last);
   const void *f;
@@ -165,15 +165,16 @@ private:
     }
   }
 
-  // `lost` are the nanoseconds of a job, which took `whole`, in which a thread waited or had no CPU. If they are many,
-  // other programs use the CPUs: calls then use only their own thread for 30 times as long.
+  // A thread waited or had no CPU for `lost` of the `whole` nanoseconds of a job. If these are many, other programs use
+  // the CPUs: for 30 times as long, calls use only the caller's thread.
   void note_loss(int64_t lost, int64_t whole)
   {
     if (lost > 200000 && lost > whole / 4)
       alone_until_ = now() + 30 * lost;
   }
 
-  // The function of a thread: waits for a job after number `last`, works on it if its `index` is wanted, and repeats.
+  // The function of thread `index`: waits for a job after number `last`, works on it if the job wants so many threads,
+  // and waits for the next one.
   void serve(int index, unsigned last)
   {
     for (;;) {

@@ -28,7 +28,7 @@ MATRIX_FORMAT = 3
 # The end of a name that is private to a sealed level, as a regular expression: the level and the project's number.
 # Demanglers read `.` and letters, or `.` and digits, as the suffix of a clone, and reject anything else.
 SEALED = r"\.{level}\.\d+\Z"
-# The prefixes of two symbols of each stub. If one is undefined, the linker's error shows the name, and so the remedy.
+# The prefixes of two symbols of each stub. A linker's error about such a symbol shows its name, which says the remedy.
 # The table of stubs defines the first, a pointer to the function that an unset stub calls. ISA_DEFINE_DISPATCH defines
 # the second, a function that sets the stub.
 UNREGISTERED_SYMBOL = "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_"
@@ -36,7 +36,8 @@ BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
 # The prefixes of the symbols of a set's table of stubs, and of a function in its dispatch source.
 TABLE_SYMBOL = "isa_stubs_"
 NO_LEVEL_SYMBOL = "isa_no_level_"
-# The prefixes of the symbols by which a kernel source registers a function for a stub at a level, or that it has none.
+# The prefixes of two kinds of symbols, by which a kernel source registers, for a stub at a level, a function or that
+# there is none.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
 
