@@ -120,7 +120,8 @@ def test_addresses_that_riscv64_forms_from_gp_are_followed(link, compiler, kind)
     source = (
         FUNCTION.format("static", PLANTED["riscv64"][0].text)
         + "long before[64] = {1};\nstatic void (*table[])(void) = {planted, planted};\n"
-        + "static void (**volatile kept)(void);\n__attribute__((noinline)) void hand(void (**to)(void)) { kept = to; }\n"
+        + "static void (**volatile kept)(void);\n"
+        + "__attribute__((noinline)) void hand(void (**to)(void)) { kept = to; }\n"
         + f"{CONSTRUCTOR} {{ hand(table); }}\nint main() {{ return !kept; }}\n"
     )
     (finding,) = audited(link("riscv64", compiler, source, *KINDS[kind]), "riscv64")

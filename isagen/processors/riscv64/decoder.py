@@ -55,8 +55,11 @@ class RiscvDecoder(RowDecoder):
     def of_binary(self, binary: Binary) -> Decoder:
         """Return a decoder that knows the address in gp, which the linker's symbol of a program has."""
         addresses = (one.address for one in binary.symbols() if binary.name(one) == "__global_pointer$")
+        address = next(filter(None, addresses), None)
+        if address is None:
+            return self
         decoder = copy(self)
-        decoder.known = {w.GP: address for address in addresses if address}
+        decoder.known = {w.GP: address}
         return decoder
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
