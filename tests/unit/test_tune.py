@@ -122,7 +122,7 @@ def test_a_page_shows_the_medians(tmp_path, monkeypatch, capsys):
     (tmp_path / "zen.json").write_text(results_text(measured))
     monkeypatch.setattr("isagen.cli.matrix.find_matrices", lambda where: [Found(where, matrix)])
     assert main(["matrix", "--format", "html", "--speeds", str(tmp_path / "zen.json"), "x.so"]) == 0
-    assert ",4.0,2.0," in capsys.readouterr().out
+    assert '"speed":4.0,"time":2.0' in capsys.readouterr().out
     assert main(["matrix", "--speeds", "zen.json", "x.so"]) == 1
 
 
