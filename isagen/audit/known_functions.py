@@ -27,14 +27,15 @@ def _patterns(table: str) -> Pattern[str]:
 
 
 def is_of_instrumentation(name: str) -> bool:
-    """Return whether a function passes addresses to the functions of instrumentation only."""
+    """Return whether a tool such as a sanitizer added a function: it passes addresses only to the tool's functions."""
     return _patterns("instrumentation").match(name) is not None
 
 
 def is_harmless(name: str) -> bool:
-    """Return whether a function neither stores nor calls its arguments, or a variable contains no address.
+    """Return whether the name is of a function that neither stores nor calls its arguments, or of a harmless variable.
 
-    The pointer to such a function or variable of a DLL is harmless too.
+    No address can be stored in such a variable. If the function or variable is a DLL's, the name of the pointer to it
+    (`__imp_...`) is harmless too.
     """
     name = name.removeprefix(IMPORTED)
     calls = _patterns("calling").match(name) and not _patterns("not_calling").match(name)

@@ -27,11 +27,14 @@ Origin = Callable[[str, str], tuple[str, str]]
 class Subject:
     """One binary under audit.
 
-    `baseline` are the features that all of its code may use, and `levels` the features of each level. `level` is the
-    level of a whole object. `public_names` are the names by which linked objects refer to each other, if the objects
-    are available: linkers may make such symbols local. `counted` maps a feature to the names of the functions that need
-    the feature and are not judged, and UNDECODABLE to the names of functions with unknown instructions. `codes` are
-    the decoder's numbers of instructions.
+    `baseline` are the features that all of its code may use, and `levels` the features of each level. If the binary is
+    an object of one level, `level` is that level. `public_names` are the names by which the objects of a linked file
+    refer to each other; there are none if the objects are not available. The linked file itself does not show these
+    names, since a linker may make such symbols local. `counted` maps a feature to the names of the functions that need
+    the feature and are not judged, and UNDECODABLE to the names of functions with unknown instructions.
+
+    Parameters `number` are indices of functions and of pieces of code outside of functions. Parameters `codes` are the
+    decoder's numbers for encodings of instructions.
     """
 
     binary: Binary
@@ -61,7 +64,7 @@ class Subject:
         return self.binary.level_at(address) or self.level
 
     def is_public(self, symbol: Symbol) -> bool:
-        """Return whether other sources than a variable's own may use its name."""
+        """Return whether sources other than the one that defines the variable `symbol` may use the variable's name."""
         name = self.binary.name(symbol)
         return not (symbol.local and name not in self.public_names) and not self.is_sealed(name)
 
@@ -96,7 +99,8 @@ class Subject:
         """Return whether a function, one of its callees, or each of its callers detects CPU features."""
         if self.references.detects_or_calls_detection(number):
             return True
-        # Only files with levels are searched for callers: elsewhere this would take as long as the rest of the audit.
+        # Callers are searched only in a file with levels. In any other file, the search for callers would take as long
+        # as the rest of the audit.
         callers = list(self._callers(self.code.start(number))) if self.levels else []
         return bool(callers) and all(map(self.references.detects_or_calls_detection, callers))
 
@@ -127,7 +131,7 @@ class Subject:
             self.counted.setdefault(feature, []).append(self.code.name(number))
 
     def count_rest(self, pieces: Iterable[int]) -> None:
-        """Count bytes outside of functions and `pieces` under the features that the bytes would need as code."""
+        """Count bytes outside of functions and `pieces`, under each feature that they would need if they were code."""
         for address, raw in self.code.unreached(pieces):
             allowed = self.allowed_at(self.level_at(address))
             codes = self.sets.unsound(self.sets.decoder.codes(raw, address), allowed)
@@ -137,11 +141,11 @@ class Subject:
     # ---- findings
 
     def fault(self, kind: str, symbol: str, detail: str, level: str) -> Finding:
-        """Return the finding of a function or variable by its symbol."""
+        """Return a finding about the function or variable with the name `symbol`."""
         return Finding(kind, symbol, detail, level, *self.origin(symbol, level))
 
     def finding(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
-        """Return the finding of a function that uses `codes`, which need more than the `allowed` features."""
+        """Return a finding about a function that uses `codes`, which need more than the `allowed` features."""
         address, text = self.code.first(number, codes)
         missing = self.sets.missing(codes, allowed)
         fault = self.fault(kind, self.code.name(number), "", level)

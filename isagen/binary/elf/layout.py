@@ -70,7 +70,8 @@ MACHINES = {
     243: "RISC-V",
     258: "LoongArch",
 }
-LITTLE_ENDIAN = frozenset({3, 62})  # machines without a big-endian mode: messages mark a big-endian file
+# Machines without a big-endian mode: if a file for one of them is big-endian all the same, messages say so.
+LITTLE_ENDIAN = frozenset({3, 62})
 
 
 def architecture_of(head: bytes) -> Architecture | None:

@@ -1,4 +1,4 @@
-"""Reads where functions are from the tables for unwinding the stack, which `strip` does not remove.
+"""Finds functions in the tables for unwinding the stack, which `strip` does not remove.
 
 Linux Standard Base, "Exception Frames", and DWARF 4, 6.4.1.
 """
@@ -24,7 +24,7 @@ def unwind_table_functions(raw: bytes, address: int) -> Iterator[tuple[int, int]
         if length in (0, LONG):
             place += 4
             continue
-        cie = place + 4 - back  # the common record (CIE) of this function's record; in a CIE, `back` is 0
+        cie = place + 4 - back  # the CIE to which this function's record refers; in a CIE itself, `back` is 0
         if back and length >= 12 and place + 16 <= len(raw) and is_known(cie):
             start, size = struct.unpack_from("<iI", raw, place + 8)
             yield address + place + 8 + start, size
@@ -32,7 +32,7 @@ def unwind_table_functions(raw: bytes, address: int) -> Iterator[tuple[int, int]
 
 
 def _has_relative_addresses(raw: bytes, place: int) -> bool:
-    """Return whether the records of the CIE at `place` have addresses of 32 bits, relative to the address field."""
+    """Return whether each record of the CIE at `place` has a 32-bit address, relative to the place of the address."""
     if not 0 <= place <= len(raw) - 9:
         return False
     length = struct.unpack_from("<I", raw, place)[0]

@@ -15,7 +15,8 @@ WEAK, REEXPORT, RESOLVER = 4, 8, 0x10
 class Export(NamedTuple):
     """A symbol that other files can bind to. `address` and `resolver` count from the file's start in memory.
 
-    If there is a `resolver`, the loader binds to the address that it returns, and `address` is that of a stub.
+    If there is a `resolver`, the loader calls it, and binds to the address that the resolver returns. `address` is then
+    that of a short piece of code which jumps to the function (in Apple's header, a stub).
     """
 
     name: str
@@ -25,7 +26,10 @@ class Export(NamedTuple):
 
 
 def exports(data: bytes, start: int, size: int) -> Iterator[Export]:
-    """Yield the exports in the trie at offset `start`, except re-exports. Raises `ValueError` if it is damaged."""
+    """Yield the exports in the trie at offset `start`, except re-exports and absolute symbols.
+
+    Raises `ValueError` if the trie is damaged.
+    """
     waiting, seen, left = [(0, b"")] if size else [], {0}, m.NAMES * size + m.MORE_NAMES
     while waiting:
         offset, name = waiting.pop()

@@ -1,4 +1,4 @@
-"""Reads Mach-O programs, libraries and bundles. Only the name of a function shows the function's level."""
+"""Reads Mach-O programs, libraries and bundles. In them, functions show their levels by their names alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ PADDING = 64  # bytes of padding between the code of two objects, at most
 class MachoImage(Macho):
     """A Mach-O program, library or bundle (`isagen.binary.protocol.Binary`).
 
-    In `sections`, jump tables and other data in code are separate sections, which are not executable.
+    `sections` are the file's, except that a section of code is divided: each jump table or other data in it becomes a
+    section of its own, which is not executable.
     """
 
     unreadable = "is not a Mach-O file that can be read: "
@@ -134,7 +135,7 @@ class MachoImage(Macho):
 
     @cached_property
     def _exports(self) -> dict[str, Export] | None:
-        """The exports by name; None if the file has no trie of exports, so that the symbol table shows them."""
+        """The exports by name; None if the file has no trie of exports: then the symbol table shows the exports."""
         start, size = self._loader_data[10:] or self._link_data(m.EXPORTS_TRIE)
         return {export.name: export for export in exports(self.data, start, size)} if size else None
 
@@ -170,8 +171,8 @@ class MachoImage(Macho):
         ending = (s.address for s in symbols if s.section and not (s.kind == SymbolKind.LABEL and s.local))
         self._ends = sorted({*ending, *self._function_starts})
         for symbol in symbols:
-            # A symbol's size is the distance to the next symbol. In a stripped file, the sizes of functions alone are
-            # known, and only if the file lists their starts.
+            # A symbol's size is the distance to the next symbol. In a stripped file, only functions have known sizes,
+            # and only if the file lists where functions start.
             is_listed = self.sections[symbol.section].executable and self._function_starts
             sized = is_listed or not self.stripped
             yield symbol._replace(size=self._size(symbol.address)) if symbol.section and sized else symbol
@@ -199,7 +200,7 @@ class MachoImage(Macho):
 
     @cached_property
     def _levels(self) -> dict[int, str]:
-        """The level of each named function, by address, in order; "" if a function has a name of ordinary code."""
+        """The level of each named function, "" if its name shows none. The keys are addresses, in ascending order."""
         records = (record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER))
         names = {level.lower(): level for record in records for level in record.levels}
         functions = (s for s in self.symbols() if s.kind == SymbolKind.FUNCTION and s.defined) if names else ()

@@ -15,7 +15,8 @@ LINKED = (PROGRAM, LIBRARY, BUNDLE)
 HEADER = Struct("<4sIIIIIII")  # magic, processor, its subtype, type, commands, their size, flags, reserved
 COMMAND = Struct("<II")  # number, size
 SEGMENT_64, SYMTAB = 0x19, 2
-# The commands with the oldest system that the file is for: LC_BUILD_VERSION; LC_VERSION_MIN_... of older compilers.
+# The commands that name the oldest version of the system that can load the file: LC_BUILD_VERSION; and
+# LC_VERSION_MIN_..., which older compilers write.
 VERSIONS = {0x32, 0x24, 0x25, 0x2F, 0x30}
 # Command, name, address, size, file offset, file size, two protections, sections, flags.
 SEGMENT = Struct("<II16sQQQQiiII")
@@ -33,7 +34,8 @@ LOADER_DATA = Struct("<IIIIIIIIIIII")  # command, its size; offset and size of r
 DATA_ENTRY = Struct("<IHH")  # offset, length, kind
 CHAINS = Struct("<IIIIIII")  # version, offsets of starts, imports and names, imports' count and format, names' format
 CHAIN_STARTS = Struct("<IHHQIH")  # size, page size, format of pointers, offset of the segment, highest, pages
-NAMES, MORE_NAMES = 64, 1 << 16  # the names in a table have at most NAMES times its bytes, plus MORE_NAMES
+# A table is rejected if its names have, together, more bytes than NAMES times the table's own, plus MORE_NAMES.
+NAMES, MORE_NAMES = 64, 1 << 16
 PIE = 0x200000  # in the header's flags: the loader chooses the addresses
 ARM64E = 2  # the subtype of arm64 whose pointers are signed
 
@@ -54,11 +56,12 @@ N_STAB, N_PEXT, N_TYPE, N_EXT = 0xE0, 0x10, 0x0E, 0x01  # in a symbol's type
 N_UNDF, N_ABS, N_SECT = 0, 2, 0xE
 N_WEAK_REF, N_WEAK_DEF = 0x40, 0x80  # in a symbol's description: of an undefined symbol, and of a defined one
 
-# Types of relocations. A SUBTRACTOR writes a distance with the relocation after it. An ADDEND is for the one after it.
+# Types of relocations. A SUBTRACTOR and the relocation after it write one distance together. An ADDEND contains the
+# addend of the relocation after it.
 SUBTRACTOR = {X86_64: 5, ARM64: 1}
 ADDEND = {ARM64: 10}
-# The types that write the distance to the end of a 32-bit place: on x86-64, SIGNED, BRANCH, GOT_LOAD, GOT, SIGNED_1,
-# SIGNED_2, SIGNED_4 and TLV, with the bytes of the instruction after the place.
+# The types that write a distance which counts from the end of a 32-bit place; each with the number of bytes of the
+# instruction after the place. On x86-64: SIGNED, BRANCH, GOT_LOAD, GOT, SIGNED_1, SIGNED_2, SIGNED_4 and TLV.
 FROM_END = {X86_64: {1: 0, 2: 0, 3: 0, 4: 0, 6: 1, 7: 2, 8: 4, 9: 0}, ARM64: {}}
 
 
