@@ -21,8 +21,8 @@ def unwind_table_functions(raw: bytes, address: int) -> Iterator[tuple[int, int]
     place = 0
     while place + 8 <= len(raw):
         length, back = struct.unpack_from("<II", raw, place)
-        if length in (0, LONG):
-            place += 4
+        if length == LONG:  # a 64-bit length follows
+            place += 12 + int.from_bytes(raw[place + 4 : place + 12], "little")
             continue
         cie = place + 4 - back  # the CIE to which this function's record refers; in a CIE itself, `back` is 0
         if back and length >= 12 and place + 16 <= len(raw) and is_known(cie):

@@ -60,9 +60,9 @@ N_WEAK_REF, N_WEAK_DEF = 0x40, 0x80  # in a symbol's description: of an undefine
 # addend of the relocation after it.
 SUBTRACTOR = {X86_64: 5, ARM64: 1}
 ADDEND = {ARM64: 10}
-# The types that write a distance which counts from the end of a 32-bit place; each with the number of bytes of the
-# instruction after the place. On x86-64: SIGNED, BRANCH, GOT_LOAD, GOT, SIGNED_1, SIGNED_2, SIGNED_4 and TLV.
-FROM_END = {X86_64: {1: 0, 2: 0, 3: 0, 4: 0, 6: 1, 7: 2, 8: 4, 9: 0}, ARM64: {}}
+# The types that write a distance which counts from the end of a 32-bit place. On x86-64: SIGNED, BRANCH, GOT_LOAD, GOT,
+# SIGNED_1, SIGNED_2, SIGNED_4 and TLV.
+FROM_END = {X86_64: {1, 2, 3, 4, 6, 7, 8, 9}, ARM64: set[int]()}
 
 
 def is_object(head: bytes) -> bool:
