@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    if not options.args:
+    if not any(options.args[:1]):
         raise ConfigError("there is no command", where="isagen test", remedy="name it: isagen test -- pytest")
     names = [name for name in re.split(r"[\s,]+", options.levels) if name]
     matrices = [found.matrix for found in find_matrices(options.of)]

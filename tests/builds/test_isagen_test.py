@@ -153,6 +153,7 @@ def test_a_level_that_is_asked_for_must_run(bound):
     ("words", "message"),
     [
         (["--"], "isagen test: there is no command\n  name it: isagen test -- pytest"),
+        (["--", ""], "isagen test: there is no command\n  name it: isagen test -- pytest"),
         (["--levels", "AVX3", "--", "true"], "--levels: unknown level 'AVX3'\n  did you mean 'AVX2'?"),
         (["--", "no-such-program"], "no-such-program: cannot be run: No such file or directory"),
         (["--of", "nowhere", "--", "true"], "nowhere: is no folder, file or installed module"),
