@@ -15,7 +15,9 @@ CLANG = ["clang-14", "clang-16", "clang-19", "clang-22"]
 ARM64 = ["aarch64-linux-gnu-gcc", *(f"{clang} --target=aarch64-linux-gnu" for clang in CLANG)]
 
 
-@pytest.mark.parametrize("command", ["gcc-11", "gcc-12", *CLANG, *newer.GCC, *newer.CLANG, *ARM64])
+@pytest.mark.parametrize(
+    "command", ["gcc-11", "gcc-12", "x86_64-w64-mingw32-gcc", *CLANG, *newer.GCC, *newer.CLANG, *ARM64]
+)
 def test_macros_are_known(command):
     need(command.split()[0])
     found = unknown_macros(find_compiler("c", command.split()))

@@ -16,7 +16,7 @@ from isagen.processors.registry import family_under, processor_of_family
 
 # Options of another ABI or environment, which change macros that are not about instructions.
 OTHER_ABI = {"-m16", "-m32", "-mandroid", "-mbionic", "-mgeneral-regs-only", "-miamcu", "-mlong-double-128"}
-OTHER_ABI |= {"-mlong-double-64", "-msoft-float", "-municode", "-mx32"}
+OTHER_ABI |= {"-mlong-double-64", "-msoft-float", "-mthreads", "-municode", "-mx32"}
 PLAIN_OPTION = re.compile(r"-m(?!no-)[a-z0-9][a-z0-9._-]*\Z")
 
 
