@@ -1,0 +1,50 @@
+"""docs/bindings.md: its sources in the project of the tutorial give what the tutorial's command prints."""
+
+import re
+import sys
+
+import pytest
+
+from support.checkout import ROOT
+from support.levels import supported_levels
+from support.projects import need
+
+PAGE = (ROOT / "docs/bindings.md").read_text(encoding="utf-8")
+(COMMAND,) = re.findall(
+    r'^python -c "(import fastdot; print\(fastdot.current_level\(\), .*)"$',
+    (ROOT / "docs/getting-started.md").read_text(encoding="utf-8"),
+    re.M,
+)
+
+
+def block(section, language):
+    (found,) = re.findall(rf"```{re.escape(language)}\n(.*?)```", section, re.S)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("title", "sources"), [("pybind11", {"core.cpp": "c++"}), ("Cython", {"_core.pyx": "cython", "stubs.cpp": "c++"})]
+)
+def test_the_page_s_module(new_project, title, sources):
+    need("g++")
+    pytest.importorskip(title)
+    section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    project = new_project(None)
+    project.isagen("init", "--name", "fastdot")
+    for name, language in sources.items():
+        (project.folder / "src" / name).write_text(block(section, language))
+    meson = (project.folder / "meson.build").read_text(encoding="utf-8")
+    for call in re.findall(r"^(?:project|py\.extension_module)\((?:.|\n)*?\)$", block(section, "meson"), re.M):
+        name = call.partition("(")[0]
+        meson, count = re.subn(
+            rf"^{re.escape(name)}\((?:.|\n)*?\)$", lambda _, call=call: call, meson, count=1, flags=re.M
+        )
+        assert count == 1
+    (project.folder / "meson.build").write_text(meson)
+    site = project.folder / "site"
+    project.setup("-Disa_levels=AVX2", f"-Dpython.platlibdir={site}", f"-Dpython.purelibdir={site}")
+    project.ninja()
+    project.run("meson", "install", "-C", "build", "--quiet")
+    said = project.run(sys.executable, "-c", COMMAND, PYTHONPATH=str(site)).stdout.split()
+    assert said[0] == ("AVX2" if "AVX2" in supported_levels() else "DEFAULT")
+    assert said[1:] == ["23"]
