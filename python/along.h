@@ -275,9 +275,14 @@ template <typename T> void scatter(T *items, const T *rows, const Span &span, co
   if (!span.is_regular) {
     for_positions(span.across, span.across.dense, block.outer, block.outers, [&](ptrdiff_t row) {
       for_positions(span.within, span.within.dense, 0, span.n / span.run, [&](ptrdiff_t place) {
-        for (size_t i = 0; i < span.run; i++, rows++)
-          memcpy(reinterpret_cast<char *>(items) + (row + place + static_cast<ptrdiff_t>(i) * span.run_dense) *
-                                                       static_cast<ptrdiff_t>(sizeof(T)), rows, sizeof(T));
+        char *const to = reinterpret_cast<char *>(items) + (row + place) * static_cast<ptrdiff_t>(sizeof(T));
+        const ptrdiff_t step = span.run_dense * static_cast<ptrdiff_t>(sizeof(T));
+        if (span.run_dense == 1)
+          memcpy(to, rows, span.run * sizeof(T));
+        else
+          for (size_t i = 0; i < span.run; i++)
+            memcpy(to + static_cast<ptrdiff_t>(i) * step, rows + i, sizeof(T));
+        rows += span.run;
       });
     });
     return;
