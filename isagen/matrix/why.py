@@ -176,7 +176,10 @@ def _level(matrix: Matrix, name: str) -> MatrixLevel:
 
 
 def _kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
-    """Return the kernel whose path is `name` or ends in `name`, or else the kernels that have a stub of this name."""
+    """Return the kernel whose path is `name` or ends in `name`, or else the kernels that have a stub of this name.
+
+    If there are none, return the kernel that alone has stubs whose names begin with `name`.
+    """
     kernels = [kernel for kernel in matrix.kernels if kernel.source == name]
     kernels = kernels or [kernel for kernel in matrix.kernels if kernel.source.endswith("/" + name)]
     if len(kernels) == 1:
@@ -184,6 +187,10 @@ def _kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
     having = [kernel for kernel in matrix.kernels if not {name, f"{name}_stub"}.isdisjoint(_stubs(kernel))]
     if having and not kernels:
         return having
+    begins = [kernel for kernel in matrix.kernels if any(stub.startswith(f"{name}_") for stub in _stubs(kernel))]
+    kernels = kernels or begins
+    if len(kernels) == 1:
+        return kernels
     names = [name for kernel in matrix.kernels for name in (kernel.source, *_stubs(kernel))]
     if kernels:
         remedy = "give more of its path: " + ", ".join(kernel.source for kernel in kernels)

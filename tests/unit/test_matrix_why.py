@@ -194,6 +194,15 @@ def test_a_kernel_by_the_end_of_its_path_and_by_its_stub(matrix):
         assert answer(matrix, "DEFAULT", at(matrix), name)[1].startswith(f"{source} at DEFAULT ")
 
 
+def test_a_kernel_by_the_beginning_of_its_stubs(matrix):
+    two = with_cell(matrix, "DEFAULT", stubs=("norm_float_stub", "norm_double_stub"))
+    assert answer(two, "DEFAULT", at(two), "norm")[1].startswith(f"{matrix.kernels[0].source} at DEFAULT ")
+    other = replace(two.kernels[0], source="kernels/other.cpp")
+    both = replace(two, kernels=(*two.kernels, other))
+    with pytest.raises(ProjectError, match=r"'norm' is the name of several kernels\n  .*: .*, kernels/other\.cpp$"):
+        explain(both, "DEFAULT", "norm", at(both))
+
+
 def test_a_matrix_counts_known_bugs_and_why_names_them(matrix):
     built = tuple(level.name for level in matrix.levels if level.verdict == "built")
     known = replace(matrix, known_bugs={"GCC 12: x fails": built[-1:], "GCC 12: y fails": built[-2:]})
