@@ -325,6 +325,64 @@ def test_a_level_with_8_bit_floats(tmp_path):
     assert "14 200 30 DEFAULT, in use: DEFAULT, built: FP8" in ran(project, "max", PORTABLE_ISA="fp8").stdout
 
 
+STREAMING = """
+#include <arm_sme.h>
+#include "../stubs.h"
+
+/* The sum of the diagonal of outer products. */
+__arm_new("za") __arm_locally_streaming static long dot(const int *a, const int *b, int size)
+{
+  svzero_za();
+  for (int i = 0; i < size; i += (int)svcntw()) {
+    const svbool_t some = svwhilelt_b32_s32(i, size);
+    const svfloat32_t x = svcvt_f32_s32_x(some, svld1_s32(some, a + i));
+    svmopa_za32_f32_m(0, some, some, x, svcvt_f32_s32_x(some, svld1_s32(some, b + i)));
+  }
+  float sum = 0, row[64];
+  for (unsigned i = 0; i < svcntw(); i++) {
+    svst1_hor_za32(0, i, svptrue_b32(), row);
+    sum += row[i];
+  }
+  return (long)sum;
+}
+
+ISA_REGISTER_DISPATCH(dot_stub, &dot)
+ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)
+"""
+# Of the ABI of SME, which libgcc 12 lacks: no function's ZA is to be saved, and vectors have no length without SVE.
+SME_ABI = """
+__asm__(".globl __arm_tpidr2_save, __arm_get_current_vg\\n"
+        "__arm_get_current_vg: mov x0, xzr\\n__arm_tpidr2_save: ret");
+"""
+
+
+def test_the_table_with_sme_of_the_docs(tmp_path):
+    """A kernel in streaming mode: qemu 7.2 has SME on CPUs with SVE2 alone, whose level is preferred."""
+    need("clang++-22")
+    text = (ROOT / "docs/arm64.md").read_text().partition("## SME")[2]
+    kernel = f"\n#ifdef CPU_CAPABILITY_SME{STREAMING}#else\n"
+    project = make_project(tmp_path, "portable")
+    (project.folder / "own.toml").write_text(text.partition("```toml\n")[2].partition("```")[0])
+    project.edit("isagen/isa.toml", 'table = "default"', 'table = "../own.toml"')
+    project.edit("kernels/dot.cpp", '#include "near.h"\n', f'{kernel}#include "near.h"\n')
+    for name, added in (("kernels/dot.cpp", "#endif\n"), ("main.cpp", SME_ABI)):
+        with (project.folder / name).open("a", encoding="utf-8") as stream:
+            stream.write(added)
+    TARGET.require("clang-22")
+    project.setup("--cross-file", str(TARGET.cross_file(tmp_path, "clang-22")), "-Dwerror=true")
+    project.ninja()
+    assert verdicts(project)["SME"] == "built"
+    assert "14 200 30 SVE2, " in ran(project, "max").stdout
+    for cpu in ("max", "max,sme128=off,sme256=off,sme512=on"):
+        assert "14 200 30 SME, in use: SME, " in ran(project, cpu, PORTABLE_ISA="sme").stdout
+    said = ran(project, "max,sme=off", PORTABLE_ISA="sme").stdout
+    assert "PORTABLE_ISA=SME needs features that CPU or OS lack (sme); BF16 is used" in said
+    need("clang++-19")
+    table = load_table("own.toml", project.folder)
+    verdict = probe_all(table, [find_compiler("cpp", TARGET.compiler("clang-19"))], NO_CACHE)["SME", "cpp"]
+    assert "lose their return address" in verdict.reason
+
+
 def test_code_that_runs_before_the_selection_is_named(tmp_path):
     constructor = f"__attribute__((constructor)) static void planted() {{ {PLANTED['sve'].text} }}\n"
     project = built(tmp_path, "gcc", "-Disa_audit=warn", added=[("kernels/dot.cpp", constructor)])
