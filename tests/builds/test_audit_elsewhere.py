@@ -36,6 +36,7 @@ PLANTED = {
         Planted('__asm__ volatile(".byte 0xe7, 0, 0, 0, 0x20, 0xe3");', "vxe", "VXE"),  # wfasb %f0, %f2, %f4
     ],
 }
+ON_ARM64 = Planted('__asm__ volatile(".inst 0x6e809400" ::: "v0");', "dotprod", "DOTPROD")
 CASES = [(family, planted) for family, several in PLANTED.items() for planted in several]
 COMPILERS = ["gcc", "clang-16"]
 CONSTRUCTOR = "__attribute__((constructor)) static void first(void)"
@@ -207,9 +208,10 @@ def test_resolvers_are_given_hwcap(tmp_path, family, compiler, argument, conditi
 
 
 @pytest.mark.parametrize("kind", ["object", "library"])
-@pytest.mark.parametrize("family", PLANTED)
+@pytest.mark.parametrize("family", [*PLANTED, "aarch64"])
 def test_damaged_files_are_one_clear_error_or_a_report(link, tmp_path, family, kind):
-    source = FUNCTION.format("static", PLANTED[family][0].text) + f"{CONSTRUCTOR} {{ planted(); }}\n"
+    (planted, *_) = PLANTED.get(family, [ON_ARM64])
+    source = FUNCTION.format("static", planted.text) + f"{CONSTRUCTOR} {{ planted(); }}\n"
     whole = link(family, "gcc", source, *KINDS[kind]).read_bytes()
     chance = random.Random(3)
     for number in range(200):
