@@ -1,10 +1,13 @@
 """Intrinsics of the levels of riscv64, Power and s390x."""
 
+import re
 from collections.abc import Iterator
 
 from .program import Family, Row
 
 RVV = Family("rvv", ("riscv_vector.h",))
+# Zba and Zbb compute with numbers: vectors of one element. There is no header: compilers have C for the instructions.
+NUMBERS = Family("fixed", (), [f"-D{u}int{bits}x1_t={u}int{bits}_t" for u in ("", "u") for bits in (32, 64)])
 ALTIVEC = Family("fixed", ("altivec.h",))
 ZVECTOR = Family("fixed", ("vecintrin.h",), ("-mzvector",))
 BITS = (8, 16, 32, 64)
@@ -158,8 +161,44 @@ def vxe() -> Iterator[Row]:
     yield from vx(())
 
 
+def zbb() -> Iterator[Row]:
+    """Logic with a complement, extrema, sums with a shift, counts, the order of bytes, rotations, extensions."""
+    for kind in ("u64x1", "s64x1"):
+        both = f"{kind} {kind}"
+        for text in ("a & ~b", "a | ~b", "~(a ^ b)", "a < b ? a : b", "a > b ? a : b"):
+            yield Row(kind, both, f"({text})", re.sub(r"\b([ab])\b", r"\1[i]", text))
+        for shift in (1, 2, 3):
+            times = 1 << shift
+            yield Row(kind, both, f"(a << {shift}) + b", f"a[i] * {times} + b[i]")
+            yield Row(kind, both, f"((uint64_t)(uint32_t)a << {shift}) + b", f"(uint32_t)a[i] * {times}ull + b[i]")
+    for size, suffix, double in ((64, "ll", "unsigned __int128"), (32, "", "uint64_t")):
+        kind, of = f"u{size}x1", f"uint{size}_t"
+        called = f"({of})__builtin_{{}}{suffix}(a)"
+        low, high = "a[i] >> k & 1", f"a[i] >> ({size} - 1 - k) & 1"
+        yield Row(
+            kind, kind, called.format("popcount"), f"({{ int n = 0; for (int k = 0; k < {size}; k++) n += {low}; n; }})"
+        )
+        for name, bit in (("ctz", low), ("clz", high)):
+            text = f"({{ int k = 0; while (k < {size} && !({bit})) k++; k; }})"
+            yield Row(kind, kind, f"(a ? {called.format(name)} : {size})", text)
+        text = f"({{ {of} n = 0; for (int k = 0; k < {size}; k += 8) n = n << 8 | (a[i] >> k & 255); n; }})"
+        yield Row(kind, kind, f"__builtin_bswap{size}(a)", text)
+        twice = f"(({double})a[i] << {size} | a[i])"
+        left, right = f"a << (b % {size}) | a >> (-b % {size})", f"a >> (b % {size}) | a << (-b % {size})"
+        yield Row(kind, f"{kind} {kind}", f"({of})({left})", f"({of})({twice} >> ({size} - b[i] % {size}))")
+        yield Row(kind, f"{kind} {kind}", f"({of})({right})", f"({of})({twice} >> b[i] % {size})")
+        for by in range(1, size, 2):
+            yield Row(kind, kind, f"({of})(a >> {by} | a << {size - by})", f"({of})({twice} >> {by})")
+    for bits in (8, 16):
+        high = f"(a[i] >> {bits - 1} & 1) * {1 << bits}"
+        yield Row("s64x1", "s64x1", f"(int64_t)(int{bits}_t)a", f"(a[i] & {(1 << bits) - 1}) - {high}")
+    yield Row("u64x1", "u64x1", "(uint64_t)(uint16_t)a", "a[i] % 65536")
+    for by in range(1, 32):
+        yield Row("u64x1", "u64x1", f"(uint64_t)(uint32_t)a << {by}", f"a[i] % 4294967296 * {1 << by}")
+
+
 LEVELS = {
-    "riscv64": {"V": (RVV, [*v()])},
+    "riscv64": {"ZBB": (NUMBERS, [*zbb()]), "V": (RVV, [*v()])},
     "ppc64": {"POWER9": (ALTIVEC, [*power9()]), "POWER10": (ALTIVEC, [*power10()])},
     "s390x": {"VX": (ZVECTOR, [*vx()]), "VXE": (ZVECTOR, [*vxe()]), "VXE2": (ZVECTOR, [*vxe()])},
 }
