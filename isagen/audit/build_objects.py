@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ..model.names import (
     registrations_name,
     sealed_name,
 )
+from ..model.ninja import PRELINKED, NinjaFile
 from ..model.objects import CompiledObjects, unit_folder
 from ..model.plan import Plan
 from ..model.plan_file import outputs_folder, read_registrations
@@ -197,14 +198,26 @@ def _levels_by_name(names: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, 
     return levels
 
 
-def linked_objects(inputs: Iterable[str]) -> Iterator[Path]:
+def linked_objects(inputs: Iterable[str], ninja: NinjaFile) -> Iterator[Path]:
     """Yield the objects of a link's inputs, and the static libraries that this build does not make.
 
-    The objects of Meson's static library LIB are in the folder LIB.p.
+    The objects of other static libraries are in the statements of `ninja`. If that is not found, they are in the folder
+    LIB.p of Meson's library LIB.
     """
-    for path in inputs:
-        members = objects_in(Path(f"{path}.p")) if is_library_name(path) else []
-        yield from members or [Path(path)]
+    waiting, seen = list(inputs), set[str]()
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        members: Sequence[str] = ()
+        if is_library_name(path) or path.endswith(PRELINKED):
+            members = (
+                ninja.inputs_of(Path(path)) if ninja.found else [str(one) for one in objects_in(Path(f"{path}.p"))]
+            )
+        waiting += members
+        if not members:
+            yield Path(path)
 
 
 def functions_of(path: Path) -> frozenset[str]:

@@ -86,7 +86,7 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
         if texts.isdisjoint(record.to_json() for record in records_of_build(build)):
             continue
         root = build_of(plan_path) or folder
-        inputs = linked_objects(link_inputs(path, root))
+        inputs = linked_objects(link_inputs(path, root), NinjaFile(root))
         objects = BuildObjects(build.plan, plan_path.parent, inputs, root)
         result = audit_linked(binary, records, objects, baseline)
         findings, notes = result.findings, result.notes

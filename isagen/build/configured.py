@@ -10,7 +10,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from ..binary.formats import is_library_name
 from ..model.files import read_bytes, write_atomically
 from ..model.names import guard_name, sealed_name
 from ..model.ninja import NinjaFile
@@ -53,11 +52,11 @@ def unaudited(build: Build, outputs: Path, ninja: NinjaFile) -> list[str]:
 
 def _linked(path: Path, ninja: NinjaFile) -> Iterator[str]:
     """Yield the files that are linked from an object, also those that are linked from a static library with it."""
-    for file in (statement.outputs[0] for statement in ninja.made_from(path) if statement.links):
-        if is_library_name(file):
-            yield from _linked(ninja.root / file, ninja)
-        else:
-            yield file
+    for statement in ninja.made_from(path):
+        if statement.archives:
+            yield from _linked(ninja.root / statement.outputs[0], ninja)
+        elif statement.links:
+            yield statement.outputs[0]
 
 
 def _is_audited(file: str, ninja: NinjaFile) -> bool:

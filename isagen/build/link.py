@@ -19,6 +19,7 @@ from ..binary.formats import is_binary, is_library_name, is_object_name, open_bi
 from ..binary.protocol import CODE_KINDS, Binary
 from ..model.errors import BuildError, IsagenError
 from ..model.names import DISPATCH_SOURCE, copy_of_object, is_sealed_name, sealed_name
+from ..model.ninja import NinjaFile
 from ..model.plan import Plan
 from ..model.plan_file import outputs_folder, read_plan
 from .linker_process import Linking
@@ -41,7 +42,9 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     """
     build = read_plan(plan_path)
     folder = Path(plan_path).parent
-    objects = BuildObjects(build.plan, folder, linked_objects(_inputs(linking.words)), Path.cwd())
+    objects = BuildObjects(
+        build.plan, folder, linked_objects(_inputs(linking.words), NinjaFile(Path.cwd())), Path.cwd()
+    )
     status = linking.wait()
     if status != 0:
         if status < 0:
@@ -59,7 +62,7 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     _check_name(output, build.cpu_family)
     status = judge(mode, output, audit)
     if status == 0:
-        mark(output)
+        mark(mode, output)
     return status
 
 

@@ -10,7 +10,7 @@ from ..audit.builds import audit_with_plans, build_of, link_inputs
 from ..audit.findings import Result
 from ..audit.recorded import ALLOWED, LOST
 from ..audit.records import NO_LIMIT, records_of
-from ..binary.formats import is_binary, is_library_name, open_binary
+from ..binary.formats import is_archive, is_binary, open_binary
 from ..model.errors import BuildError, IsagenError
 from ..model.files import write_atomically
 from ..model.plan_file import plans_in, read_plan
@@ -27,7 +27,8 @@ def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
     """
     root = build_of(Path(stamp)) or Path()
     plans = list(plans_in(root))
-    statuses = [_status_of(mode, file, plans, root) for file in files if not (is_library_name(file) or is_marked(file))]
+    linked = (file for file in files if not (is_archive(file) or is_marked(mode, file)))
+    statuses = [_status_of(mode, file, plans, root) for file in linked]
     if not any(statuses):
         write_atomically(stamp, b"")
     return max(statuses, default=0)

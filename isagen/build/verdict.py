@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from ..audit.findings import WARNINGS, Result
 from ..model.errors import IsagenError, reported
+from ..model.files import content_digest, mapped
 from .linker_process import discard
 
 
@@ -31,23 +31,30 @@ def judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
     return status
 
 
-def mark(output: str) -> None:
-    """Note that the linked file `output` has been audited."""
+def mark(mode: str, output: str) -> None:
+    """Note that the linked file `output` has been audited in a `mode`."""
     with suppress(OSError):  # a link of Meson's own checks has no such folder
-        _mark_of(output).touch()
+        _mark_of(output).write_text(_text_of_mark(mode, output))
 
 
-def is_marked(output: str) -> bool:
-    """Return whether the linked file `output` has been audited since it was written."""
+def is_marked(mode: str, output: str) -> bool:
+    """Return whether the linked file `output` has been audited in a `mode`, and is unchanged.
+
+    Its content decides: times change with copies of the build folder, and with the clock.
+    """
     try:
-        return _mark_of(output).stat().st_mtime_ns >= os.stat(output).st_mtime_ns
-    except OSError:
+        return _mark_of(output).read_text() == _text_of_mark(mode, output)
+    except (OSError, ValueError):
         return False
 
 
 def _mark_of(output: str) -> Path:
     """Return the path of the file that marks `output` as audited, in the folder of its target's objects."""
     return Path(f"{output}.p", "isa_audited")
+
+
+def _text_of_mark(mode: str, output: str) -> str:
+    return f"{mode} {content_digest(mapped(output))}\n"
 
 
 def _report(mode: str, result: Result) -> int:

@@ -28,7 +28,7 @@ def mapped(path: AnyPath) -> bytes | mmap:
         return mmap(stream.fileno(), 0, access=ACCESS_READ) if os.fstat(stream.fileno()).st_size else b""
 
 
-def content_digest(content: bytes) -> str:
+def content_digest(content: bytes | mmap) -> str:
     """Return a digest by which two contents can be compared."""
     return blake2b(content, digest_size=16).hexdigest()
 

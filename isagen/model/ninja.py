@@ -6,12 +6,16 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from .files import read_bytes
 
 NINJA_FILE = "build.ninja"
-SPACE = re.compile(rb"(?<!\$) ")
+# A path of a statement: ninja writes a dollar before a blank, a colon and a dollar of the path.
+PATH = re.compile(rb"(?:\$.|[^$ ])+")
+# The end of the object that Meson links from those of a static library with prelink: true.
+PRELINKED = "-prelink.o"
 
 
 @dataclass(frozen=True)
@@ -27,17 +31,31 @@ class Statement:
         """Whether a linker or an archiver makes the outputs, by Meson's name for the rule, such as cpp_LINKER_RSP."""
         return "LINKER" in self.rule
 
+    @property
+    def archives(self) -> bool:
+        """Whether the output is a static library, or its one object. A program may be named like a library."""
+        return "STATIC_LINKER" in self.rule or self.outputs[0].endswith(PRELINKED)
+
 
 class NinjaFile:
     """The build.ninja of a build folder. Meson's other backends write none: `found` is then false."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    @property
+    def found(self) -> bool:
+        """Whether the file exists."""
+        return bool(self._statements)
+
+    @cached_property
+    def _statements(self) -> list[bytes]:
+        """The build statements. Other lines may be megabytes."""
         try:
-            self._content = read_bytes(root / NINJA_FILE)
+            content = read_bytes(self.root / NINJA_FILE)
         except OSError:
-            self._content = b""
-        self.found = bool(self._content)
+            return []
+        return [line for line in content.splitlines() if line.startswith(b"build ")]
 
     def made_from(self, path: Path) -> list[Statement]:
         """Return the statements that have a file as an input."""
@@ -52,13 +70,14 @@ class NinjaFile:
 
     def _name(self, path: Path) -> str:
         """Return the path of a file as Meson gives it to ninja."""
-        return os.path.relpath(path, self.root).replace(os.sep, "/")
+        real = os.path.join(os.path.realpath(path.parent), path.name)  # the path may lead through a symbolic link
+        return os.path.relpath(real, os.path.realpath(self.root)).replace(os.sep, "/")
 
     def _with(self, name: str) -> Iterator[Statement]:
-        """Yield the statements that contain a path. Other lines, which may be megabytes, are only searched."""
+        """Yield the statements that contain a path."""
         quoted = os.fsencode(re.sub(r"([$ :])", r"$\1", name))
-        for line in self._content.splitlines():
-            if line.startswith(b"build ") and quoted in line:
+        for line in self._statements:
+            if quoted in line:
                 outputs, _, rest = line.removeprefix(b"build ").partition(b": ")
                 rule, _, inputs = rest.partition(b" ")
                 yield Statement(rule.decode(), _paths(outputs), _paths(inputs))
@@ -66,5 +85,5 @@ class NinjaFile:
 
 def _paths(text: bytes) -> tuple[str, ...]:
     """Return the paths in a part of a build statement, without the bars before implicit ones."""
-    words = (word for word in SPACE.split(text) if word.strip(b"|"))
+    words = (word for word in PATH.findall(text) if word.strip(b"|"))
     return tuple(os.fsdecode(re.sub(rb"\$(.)", rb"\1", word)) for word in words)

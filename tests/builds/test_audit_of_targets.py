@@ -1,5 +1,6 @@
 """The second fragment, isagen/audit: ninja audits the targets in isa_links where no script takes the linker's place."""
 
+import os
 import re
 from pathlib import Path
 
@@ -115,6 +116,25 @@ def test_where_a_script_audits_links_nothing_is_audited_twice(tmp_path):
     assert FAULT.search(project.ninja(check=False))
 
 
+def test_the_mark_of_a_script_is_for_a_content_and_a_mode(tmp_path):
+    """Times do not matter. The files are stripped, so that the step itself would refuse them."""
+    project = listing(tmp_path)
+    project.setup(FEW, "-Dcpp_link_args=-s")
+    project.ninja()
+    program, mark = project.path("portable"), project.path("portable.p/isa_audited")
+    program.touch()
+    assert audits(project.steps()) == 1
+    with program.open("ab") as stream:
+        stream.write(b"another")
+    os.utime(mark, (later := program.stat().st_mtime + 3600, later))
+    refused = "portable: the link left out the symbols that its audit needs"
+    assert refused in project.ninja(check=False)
+    project.ninja()
+    mark.write_text(mark.read_text().replace("error", "warn"))
+    program.touch()
+    assert refused in project.ninja(check=False)
+
+
 def test_what_isa_audit_says(tmp_path):
     """`warn` reports; `off`, and a decoder that is missing, declare no step."""
     project = listing(tmp_path)
@@ -177,7 +197,8 @@ def test_static_libraries_among_the_inputs(tmp_path):
         "program = executable('portable', 'main.cpp', 'early.cpp', dependencies: isa_kernels_dep)",
         "kernels = static_library('kernels', 'early.cpp', dependencies: isa_kernels_dep)\n"
         "bits = static_library('bits', 'bits.cpp', cpp_args: '-mbmi')\n"
-        "program = executable('portable', 'main.cpp', link_with: [kernels, bits], dependencies: isa_headers_dep)",
+        "outer = static_library('outer', objects: bits.extract_all_objects(recursive: false))\n"
+        "program = executable('portable', 'main.cpp', link_with: [kernels, outer], dependencies: isa_headers_dep)",
     )
     (project.folder / "bits.cpp").write_text("int zeros(unsigned x) { return __builtin_ctz(x); }\n")
     project.edit("main.cpp", "int main()\n{", "int zeros(unsigned);\nint main(int count, char **)\n{\n  zeros(count);")
@@ -187,6 +208,26 @@ def test_static_libraries_among_the_inputs(tmp_path):
     assert re.search(r"zeros\(unsigned int\), in libbits.a.p/bits.cpp.obj\n.*\n +needs +bmi1\n", said)
     project.edit("meson.build", "isa_links = [kernels, program]", "isa_links = [kernels]")
     assert "portable.exe links kernels, and isagen/audit does not audit it\n" in project.setup("--reconfigure")
+
+
+def test_a_static_library_that_is_prelinked_and_a_program_named_like_one(tmp_path):
+    need("mold")
+    project = listing(tmp_path, "[program]")
+    project.edit(
+        "meson.build",
+        "program = executable('portable', 'main.cpp', 'early.cpp', dependencies: isa_kernels_dep)",
+        "kernels = static_library('kernels', 'early.cpp', 'bits.cpp', cpp_args: '-mbmi', prelink: true, "
+        "dependencies: isa_kernels_dep)\n"
+        "program = executable('portable', 'main.cpp', name_suffix: 'a', link_with: kernels, "
+        "dependencies: isa_headers_dep)",
+    )
+    (project.folder / "bits.cpp").write_text("int zeros(unsigned x) { return __builtin_ctz(x); }\n")
+    assert "isagen: warning" not in project.setup(FEW, **ON_LINUX)
+    said = project.ninja(check=False)
+    assert re.search(r"error: portable.a: .*\n.*\n +zeros\(unsigned int\), in libkernels.a.p/bits.cpp.o\n", said)
+    project.edit("meson.build", "isa_links = [program]", "isa_links = []")
+    said = project.setup("--reconfigure", **ON_LINUX)
+    assert "portable.a links kernels, and isagen/audit does not audit it\n" in said
 
 
 def test_what_links_no_kernels_is_refused(tmp_path):

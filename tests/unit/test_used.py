@@ -34,6 +34,22 @@ def test_a_path_that_ninja_quotes(tmp_path):
     assert not is_used(tmp_path / "isa$/isa_dispatch.c", NinjaFile(tmp_path))
 
 
+def test_a_path_that_ends_in_a_dollar(tmp_path):
+    """The blank behind it separates paths."""
+    (tmp_path / "build.ninja").write_text("build one$$ | two: cpp_LINKER a$$ b$ c$$.o | d$$ || e\n")
+    found = [str(tmp_path / name) for name in ("a$", "b c$.o", "d$", "e")]
+    assert NinjaFile(tmp_path).inputs_of(tmp_path / "one$") == NinjaFile(tmp_path).inputs_of(tmp_path / "two") == found
+
+
+def test_a_path_through_a_symbolic_link(tmp_path):
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/build.ninja").write_text("build one: cpp_LINKER a.o\n")
+    (tmp_path / "link").symlink_to("build")
+    for root, linked in (("build", "link"), ("link", "build"), ("link", "link")):
+        found = NinjaFile(tmp_path / root).inputs_of(tmp_path / linked / "one")
+        assert found == [str(tmp_path / root / "a.o")]
+
+
 def test_another_backend_is_not_judged(tmp_path):
     assert is_used(tmp_path / "isagen/isa_dispatch.c", NinjaFile(tmp_path))
 
@@ -51,8 +67,10 @@ def test_targets_that_are_not_audited(tmp_path, folder):
         "build four: c_LINKER a.o\nbuild isagen/audit/isa_audit1: CUSTOM_COMMAND two.dll | /usr/bin/python3\n"
         "build copy: CUSTOM_COMMAND one.exe\nbuild outer.a: STATIC_LINKER b.o | lib.a\n"
         "build five: c_LINKER_RSP a.o | /usr/lib/libm.so outer.a\nbuild all: phony outer.a lib.a five\n"
+        f"build lib.p/x-prelink.o: CUSTOM_COMMAND {object_file}\nbuild x.lib: STATIC_LINKER_RSP lib.p/x-prelink.o\n"
+        "build six.a: c_LINKER x.lib\n"
     )
-    assert unaudited(build, tmp_path / folder, NinjaFile(tmp_path)) == ["one.exe", "five", "three files.so"]
+    assert unaudited(build, tmp_path / folder, NinjaFile(tmp_path)) == ["one.exe", "five", "three files.so", "six.a"]
     audited = replace(build, link_audit=LinkAudit(how="off"))
     assert unaudited(audited, tmp_path / folder, NinjaFile(tmp_path)) == []
     assert unaudited(build, tmp_path / folder, NinjaFile(tmp_path / "other backend")) == []
