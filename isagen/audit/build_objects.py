@@ -204,7 +204,7 @@ def linked_objects(inputs: Iterable[str], ninja: NinjaFile) -> Iterator[Path]:
     The objects of other static libraries are in the statements of `ninja`. If that is not found, they are in the folder
     LIB.p of Meson's library LIB.
     """
-    waiting, seen = list(inputs), set[str]()
+    waiting, seen = list(inputs)[::-1], set[str]()
     while waiting:
         path = waiting.pop()
         if path in seen:
@@ -215,7 +215,7 @@ def linked_objects(inputs: Iterable[str], ninja: NinjaFile) -> Iterator[Path]:
             members = (
                 ninja.inputs_of(Path(path)) if ninja.found else [str(one) for one in objects_in(Path(f"{path}.p"))]
             )
-        waiting += members
+        waiting += reversed(members)
         if not members:
             yield Path(path)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..binary.formats import architecture_of, is_binary, objects_in, open_binary
 from ..binary.protocol import Binary
-from ..model.errors import AuditError, IsagenError
+from ..model.errors import AuditError, IsagenError, PlanError
 from ..model.names import TOOL_FOLDER
 from ..model.ninja import NinjaFile
 from ..model.plan_file import find_plans, plans_in, read_plan
@@ -78,11 +78,19 @@ def not_decoded(path: Path, shown: str) -> Result | None:
 
 
 def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
-    """Audit a linked file in a build folder, by the plan among `plans` that has its record, and by its objects."""
+    """Audit a linked file in a build folder, by the plan among `plans` that has its record, and by its objects.
+
+    Raises `PlanError` if none has it and one cannot be read: an earlier isagen wrote the plan of a set that is gone.
+    """
     records = records_of(binary)
     texts = {record.to_json() for record in records}
+    unread: PlanError | None = None
     for plan_path in plans:
-        build = read_plan(plan_path)
+        try:
+            build = read_plan(plan_path)
+        except PlanError as problem:
+            unread = problem
+            continue
         if texts.isdisjoint(record.to_json() for record in records_of_build(build)):
             continue
         root = build_of(plan_path) or folder
@@ -97,6 +105,8 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
             if not (root / COMMANDS).is_file():
                 notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
         return replace(result, findings=findings, notes=notes)
+    if unread is not None:
+        raise unread
     note = "the build folder no longer has the file's plan, so objects and kernels have no names here: build it again"
     result = audit_linked(binary, records, None, baseline)
     return replace(result, notes=(*result.notes, note))

@@ -297,4 +297,6 @@ def test_whole_modules(tmp_path):
         stream.write("isa_links = []\nsubdir('isagen/audit')\n")
     project.isagen("init")
     assert "isagen: warning" not in project.setup(FEW, **ON_LINUX)
+    # An earlier isagen wrote the plan of a set that the project no longer has.
+    project.path("isagen/isa_plan.a.json").write_text('{"format": 1}\n')
     assert audits(project.steps()) == 8
