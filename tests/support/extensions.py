@@ -15,6 +15,21 @@ for level, (built, supported, _) in m.isa.levels.items():
             found[level] = {expression}
 print(json.dumps(found))
 """
+# A module in C of the package `portable`.
+FAST = """\
+#include <Python.h>
+#include "stubs.h"
+#include "isa_python.h"
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "fast", NULL, -1, NULL, NULL, NULL, NULL, NULL};
+PyMODINIT_FUNC PyInit_fast(void)
+{
+  static const int three[] = {1, 2, 3};
+  PyObject *made = PyModule_Create(&module);
+  if (made == NULL || isa_add_to_module(made) < 0 || PyModule_AddIntConstant(made, "dot", dot_stub(three, three, 3)))
+    return NULL;
+  return made;
+}
+"""
 # The bits that the packages' kernels report, by level.
 BITS = {"DEFAULT": 128, "AVX2": 256, "AVX512": 512}
 
