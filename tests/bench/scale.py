@@ -1,11 +1,13 @@
 """What a build costs beside plain static libraries of stock Meson: configuring, building, editing, configuring again.
 
-    python tests/bench/scale.py [--kernels 10,100] [--rounds 3] [--build] [--json FILE] [--picture FILE.svg]
+    python tests/bench/scale.py [--kernels 10,100] [--rounds 3] [--build] [--cross FILE] [--json FILE]
+                                [--picture FILE.svg]
 
 For each number of kernels, a project of isagen and one with a static library for each level, of the same sources and
-flags, take turns. Numbers are medians of wall seconds, and the highest memory that one process of the step had. A
-step of ninja that does nothing shows `0 steps`, and runs five times in each round. `--build` adds the first build,
-which takes minutes for 1000 kernels.
+flags, take turns. Numbers are medians of wall seconds and of CPU seconds, and the highest memory that one process of
+the step had. A step of ninja that does nothing shows `0 steps`, and runs five times in each round. `--build` adds the
+first build, which takes minutes for 1000 kernels. `--cross` adds the same two projects, built with a cross file of
+Meson.
 """
 
 import argparse
@@ -50,9 +52,10 @@ shared_module('scale', 'main.c', link_whole: libraries)
 
 @dataclass(frozen=True)
 class Cost:
-    """One step: wall seconds, the highest resident memory of one of its processes in MB, and the steps of ninja."""
+    """One step: seconds of the wall and of CPUs, the highest memory of one process in MB, and the steps of ninja."""
 
     seconds: float
+    cpu: float
     memory: float
     steps: int = 0
 
@@ -69,7 +72,7 @@ def run(*command: str, folder: Path) -> Cost:
     if status != 0:
         sys.exit(f"{' '.join(command)} failed:\n{said[-3000:]}")
     steps = sum(line.startswith("[") for line in said.splitlines())
-    return Cost(seconds, usage.ru_maxrss / 1024, steps)
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, steps)
 
 
 def write_kernels(folder: Path, count: int, stubs: bool) -> str:
@@ -90,13 +93,14 @@ def write_kernels(folder: Path, count: int, stubs: bool) -> str:
     return ", ".join(f"'k{n}.c'" for n in names)
 
 
-def make_projects(folder: Path, count: int) -> dict[str, Path]:
+def make_projects(folder: Path, count: int, cross: list[str]) -> dict[str, Path]:
     """Write a project of isagen, configure it once for the flags of its levels, and write a plain one with them."""
+    folder.mkdir()
     folders = {"isagen": folder / "isagen", "plain": folder / "plain"}
     files = write_kernels(folders["isagen"], count, True)
     (folders["isagen"] / "meson.build").write_text(PROJECT + ISAGEN.format(files=files))
     run(sys.executable, "-m", "isagen", "init", folder=folders["isagen"])
-    run("meson", "setup", "flags", folder=folders["isagen"])
+    run("meson", "setup", "flags", *cross, folder=folders["isagen"])
     found = subprocess.run(
         [sys.executable, "-m", "isagen", "matrix", "flags", "--format", "json"],
         cwd=folders["isagen"],
@@ -111,15 +115,15 @@ def make_projects(folder: Path, count: int) -> dict[str, Path]:
     return folders
 
 
-def measure(folder: Path, count: int, first: bool, number: int) -> dict[str, Cost]:
+def measure(folder: Path, count: int, cross: list[str], first: bool, number: int) -> dict[str, Cost]:
     """Set a project up, build it, and change it, as its author would."""
     build = str(folder / "build")
     shutil.rmtree(build, ignore_errors=True)
     found = {}
     shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
-    found["setup, cold"] = run("meson", "setup", build, folder=folder)
+    found["setup, cold"] = run("meson", "setup", build, *cross, folder=folder)
     shutil.rmtree(build)
-    found["setup"] = run("meson", "setup", build, folder=folder)
+    found["setup"] = run("meson", "setup", build, *cross, folder=folder)
     if not first:
         return found
     found["build"] = run("ninja", "-C", build, folder=folder)
@@ -141,38 +145,47 @@ def nothing(build: str, folder: Path) -> Cost:
 def middle(found: list[Cost]) -> Cost:
     return Cost(
         statistics.median(one.seconds for one in found),
+        statistics.median(one.cpu for one in found),
         max(one.memory for one in found),
         max(one.steps for one in found),
     )
 
 
-def compare(count: int, rounds: int, first: bool) -> dict[str, dict[str, Cost]]:
-    """Return the costs of each step, of isagen and plain, in turns."""
+def compare(count: int, rounds: int, first: bool, cross: Path | None) -> dict[str, dict[str, dict[str, Cost]]]:
+    """Return the costs of each step, of isagen and plain, in turns: natively, and with a cross file."""
+    places = {"": [], **({f" with {cross.name}": ["--cross-file", str(cross.resolve())]} if cross else {})}
+    costs: dict[str, dict[str, dict[str, list[Cost]]]] = {place: {} for place in places}
     with tempfile.TemporaryDirectory(prefix="isagen-bench-") as name:
-        folders = make_projects(Path(name), count)
-        costs: dict[str, dict[str, list[Cost]]] = {}
+        made = {
+            place: make_projects(Path(name, str(number)), count, words)
+            for number, (place, words) in enumerate(places.items())
+        }
         for number in range(rounds):
-            for who, folder in folders.items():
-                for step, cost in measure(folder, count, first, number + 1).items():
-                    costs.setdefault(step, {}).setdefault(who, []).append(cost)
-    return {step: {who: middle(found) for who, found in both.items()} for step, both in costs.items()}
+            for place, folders in made.items():
+                for who, folder in folders.items():
+                    for step, cost in measure(folder, count, places[place], first, number + 1).items():
+                        costs[place].setdefault(step, {}).setdefault(who, []).append(cost)
+    return {
+        place: {step: {who: middle(found) for who, found in both.items()} for step, both in steps.items()}
+        for place, steps in costs.items()
+    }
 
 
-def report(count: int, costs: dict[str, dict[str, Cost]]) -> str:
-    lines = [f"{count} kernels", f"{'':<21} {'isagen':>24} {'plain':>24}   ratio  more"]
+def report(title: str, costs: dict[str, dict[str, Cost]]) -> str:
+    lines = [title, f"{'':<21} {'isagen':>34} {'plain':>34}   ratio  more"]
     for step, both in costs.items():
         mine, plain = both["isagen"], both["plain"]
-        cells = [f"{c.seconds:7.2f} s {c.memory:5.0f} MB {c.steps:2} steps" for c in (mine, plain)]
+        cells = [f"{c.seconds:7.2f} s {c.cpu:6.2f} cpu {c.memory:5.0f} MB {c.steps:2} steps" for c in (mine, plain)]
         more = f"{mine.seconds - plain.seconds:+.2f} s"
-        lines.append(f"{step:<21} {cells[0]:>24} {cells[1]:>24}   {mine.seconds / plain.seconds:5.2f}  {more}")
+        lines.append(f"{step:<21} {cells[0]:>34} {cells[1]:>34}   {mine.seconds / plain.seconds:5.2f}  {more}")
     return "\n".join(lines)
 
 
-def picture(results: dict[int, dict[str, dict[str, Cost]]]) -> str:
+def picture(results: dict[str, dict[str, dict[str, Cost]]]) -> str:
     """Return bars of the ratios to plain as SVG; the line is 1."""
     rows = [
-        (f"{step}, {count} kernels", both["isagen"].seconds / both["plain"].seconds)
-        for count, costs in results.items()
+        (f"{step}, {title}", both["isagen"].seconds / both["plain"].seconds)
+        for title, costs in results.items()
         for step, both in costs.items()
     ]
     scale = 500 / max(ratio for _, ratio in rows)
@@ -194,6 +207,7 @@ def main() -> None:
     parser.add_argument("--kernels", default="10,100")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--build", action="store_true", help="build too, and edit a kernel")
+    parser.add_argument("--cross", type=Path, help="build with this cross file too")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
@@ -207,11 +221,14 @@ def main() -> None:
         os.environ.setdefault("CC", "cc")  # else Meson calls ccache, which takes time even so
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         for count in map(int, options.kernels.split(",")):
-            results[count] = compare(count, options.rounds, options.build)
-            print(report(count, results[count]), flush=True)
+            for place, costs in compare(count, options.rounds, options.build, options.cross).items():
+                title = f"{count} kernels{place}"
+                results[title] = costs
+                print(report(title, costs), flush=True)
     if options.json:
         data = {
-            n: {step: {w: asdict(c) for w, c in both.items()} for step, both in r.items()} for n, r in results.items()
+            title: {step: {w: asdict(c) for w, c in both.items()} for step, both in costs.items()}
+            for title, costs in results.items()
         }
         options.json.write_text(json.dumps(data, indent=1) + "\n")
     if options.picture:
