@@ -22,6 +22,7 @@ from isagen.binary.macho.sealing import sealed
 from isagen.model.errors import IsagenError
 from support.checkout import ROOT
 from support.damaged import refused
+from support.extensions import FAST
 from support.levels import level_that_runs, supported_levels
 from support.macho_loader import headers_of_python, libpython, words
 from support.platforms import MACOS, ZIG
@@ -243,6 +244,27 @@ def test_code_of_a_level_is_judged_by_the_level_and_entered_through_stubs(portab
     assert found == {("past", name), ("address", "hook")}
 
 
+def test_llvm_s_linker(portable, family, tmp_path):
+    """ld64.lld links the sealed objects into a library; it reads no libSystem of zig, so the loader finds functions."""
+    need("ld64.lld-16")
+    library = tmp_path / "portable.dylib"
+    objects = portable.run("ninja", "-C", "build", "-t", "inputs", "portable").stdout.split()
+    architecture = {"aarch64": "arm64"}.get(family, family)
+    words = ["-arch", architecture, "-platform_version", "macos", "13", "13", "-dylib", "-undefined", "dynamic_lookup"]
+    inputs = [str(portable.path(one)) for one in objects if re.search(r"portable\.p/.*\.o$|isagen/isa_[^/]*\.o$", one)]
+    portable.run("ld64.lld-16", *words, *inputs, "-o", library)
+    machine = {} if family == "x86_64" else {"MACHO_SYSCTL": _sysctls(APPLE["apple-m2"]), "cpu": "max"}
+    built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
+    for asked in [level for level in supported_levels() if level in built] if family == "x86_64" else built:
+        level = level_that_runs(supported_levels(), asked) if family == "x86_64" else asked
+        output = said(portable, family, library, "int:main()", PORTABLE_ISA=asked, **machine)
+        assert f" {level}, in use: {level}, built: {built[-1]}, 3 stubs: " in output
+    assert "nothing found" in portable.isagen("audit", str(library)).stdout
+    with open_binary(library) as binary:
+        names = [binary.name(symbol) for symbol in binary.exports() if symbol.defined and symbol.visible]
+        assert not [name for name in names if any(f".{level.lower()}" in name for level in built)]
+
+
 def test_equal_copies_are_linked_once(portable, family):
     (cells,) = [one["levels"] for one in matrix(portable)["kernels"] if one["source"] == "kernels/dot.cpp"]
     upper, lower = ("AVX512_BF16", "AVX512_VNNI") if family == "x86_64" else ("BF16", "DEFAULT")
@@ -434,28 +456,12 @@ def test_kernels_that_have_a_python_front_elsewhere(tmp_path):
     assert lines == [f"{level} right" for level in built if level in supported_levels()]
 
 
-MODULE = """\
-#include <Python.h>
-#include "stubs.h"
-#include "isa_python.h"
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "fast", NULL, -1, NULL, NULL, NULL, NULL, NULL};
-PyMODINIT_FUNC PyInit_fast(void)
-{
-  static const int three[] = {1, 2, 3};
-  PyObject *made = PyModule_Create(&module);
-  if (made == NULL || isa_add_to_module(made) < 0 || PyModule_AddIntConstant(made, "dot", dot_stub(three, three, 3)))
-    return NULL;
-  return made;
-}
-"""
-
-
 def test_an_extension_module_of_python(tmp_path):
     """The host's Python imports it. A warning about the override is Python's."""
     library, platform = libpython(), MACOS["x86_64"]
     platform.require()
     project = make_project(tmp_path, "portable")
-    (project.folder / "fast.c").write_text(MODULE)
+    (project.folder / "fast.c").write_text(FAST)
     program = "executable('portable', 'main.cpp', 'early.cpp',"
     options = "name_prefix: '', name_suffix: 'so', link_args: ['-undefined', 'dynamic_lookup'],"
     headers = headers_of_python(tmp_path)

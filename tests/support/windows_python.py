@@ -17,6 +17,7 @@ import lief
 import pytest
 
 from support.checkout import ROOT
+from support.macho_loader import headers_of_python
 from support.platforms import surroundings
 from support.projects import CACHE, need
 
@@ -106,7 +107,7 @@ def windows_python(folder: Path) -> WindowsPython:
 
 def headers(folder: Path) -> Path:
     """Copy the headers of this Python into a folder, as MinGW can include them."""
-    made = Path(shutil.copytree(sysconfig.get_paths()["include"], folder / "include"))
+    made = headers_of_python(folder)
     shutil.copy(SOURCES / "pyconfig.h", made)
     return made
 
@@ -114,20 +115,11 @@ def headers(folder: Path) -> Path:
 def _unpack(folder: Path) -> None:
     """Download the wheels for Windows, once for all processes of a run, and unpack them."""
     wheels = Path(os.environ[CACHE], "windows-wheels")
-    words = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "-q",
-        "--no-deps",
-        "--only-binary=:all:",
-        "--python-version",
-        VERSION,
-    ]
-    done = subprocess.run(
-        [*words, "--platform", "win_amd64", "-d", wheels, *WHEELS], capture_output=True, text=True, check=False
+    command = (
+        f"-m pip download -q --no-deps --only-binary=:all: --python-version {VERSION} --platform win_amd64".split()
     )
+    command = [sys.executable, *command, "-d", str(wheels), *WHEELS]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"pip cannot fetch {' '.join(WHEELS)} for Windows: {done.stderr.strip().splitlines()[-1]}")
     for wheel in wheels.glob("*.whl"):
@@ -154,7 +146,7 @@ def _start(made: WindowsPython) -> None:
         "stdout": subprocess.DEVNULL,
         "stderr": subprocess.DEVNULL,
     }
-    subprocess.run(["wineserver", "-p60"], check=False, **quiet)
+    subprocess.run(["wineserver", "-p120"], check=False, **quiet)
     for name in ("TEMP", "TMP"):
         words = ["reg", "add", r"HKCU\Environment", "/v", name, "/d", on_drive(made.folder / "temp"), "/f"]
         subprocess.run(["wine", *words], check=True, **quiet)
