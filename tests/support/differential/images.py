@@ -68,7 +68,8 @@ class Image:
         data = []
         if isinstance(file, lief.PE.Binary):
             starts = [address for name, address in self._names if name in ARRAYS]
-            data = [(min(starts), max(starts) + 0x1000)] if starts else []
+            ends = [start + len(content) for start, content in self._contents]
+            data = [(min(starts), min(end for end in ends if end > min(starts)))] if starts else []
         elif file.has_data_in_code:
             text = file.get_segment("__TEXT").virtual_address + base
             data = [(text + entry.offset, text + entry.offset + entry.length) for entry in file.data_in_code.entries]
