@@ -1,13 +1,11 @@
 """arm64: the level that each recorded CPU selects, levels built and run under qemu, and baselines that CPUs lack."""
 
-import json
 import platform
 import re
 import subprocess
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -199,19 +197,7 @@ def test_flags_are_added_to_the_project_s(args, flag):
 # ---- builds
 
 
-class Plant(NamedTuple):
-    """An instruction as inline assembly, the level that has it, and what it needs in reports."""
-
-    text: str
-    level: str
-    needs: str
-
-
-PLANTED = {
-    "sve": Plant('__asm__ volatile(".inst 0x04a00000" ::: "v0");', "SVE", "sve or sme"),  # add z0.s, z0.s, z0.s
-    "dotprod": Plant('__asm__ volatile(".inst 0x6e809400" ::: "v0");', "DOTPROD", "dotprod"),  # udot v0.4s
-    "bf16": Plant('__asm__ volatile(".inst 0x6e40fc00" ::: "v0");', "BF16", "bf16"),  # bfdot v0.4s
-}
+SVE_ADD = '__asm__ volatile(".inst 0x04a00000" ::: "v0");'  # add z0.s, z0.s, z0.s
 
 
 def built(folder, compiler, *options, package="portable", table="", added=()):
@@ -384,52 +370,9 @@ def test_the_table_with_sme_of_the_docs(tmp_path):
 
 
 def test_code_that_runs_before_the_selection_is_named(tmp_path):
-    constructor = f"__attribute__((constructor)) static void planted() {{ {PLANTED['sve'].text} }}\n"
+    constructor = f"__attribute__((constructor)) static void planted() {{ {SVE_ADD} }}\n"
     project = built(tmp_path, "gcc", "-Disa_audit=warn", added=[("kernels/dot.cpp", constructor)])
     assert "code that runs at load or exit uses instructions beyond the baseline (9)" in project.said
-
-
-@pytest.mark.parametrize("feature", PLANTED)
-@pytest.mark.parametrize("compiler", ["gcc", "clang-16"])
-def test_planted_instructions_are_found(tmp_path, compiler, feature):
-    """In a constructor, in ordinary code, and in a level that lacks the feature; not in the level that has it."""
-    text, level, needs = PLANTED[feature]
-    planted = f"__attribute__((used, noinline)) static void in_NAME() {{ {text} }}\n"
-    added = [
-        ("main.cpp", planted.replace("NAME", "main")),
-        ("early.cpp", planted.replace("NAME", "early").replace("((used", "((constructor, used")),
-        ("kernels/dot.cpp", "#ifdef CPU_CAPABILITY_DEFAULT\n" + planted.replace("NAME", "default") + "#endif\n"),
-        ("kernels/dot.cpp", f"#ifdef CPU_CAPABILITY_{level}\n" + planted.replace("NAME", "level") + "#endif\n"),
-    ]
-    project = built(tmp_path, compiler, "-Disa_audit=warn", f"-Disa_levels={level}", added=added)
-    report = json.loads(project.isagen("audit", "--format", "json", "build", check=False).stdout)
-    found = [one for target in report["targets"] for one in target["findings"]]
-    named = {(re.search(r"in_(main|early|default|level)", one["symbol"])[1], one["kind"]) for one in found}
-    assert named == {("main", "baseline"), ("early", "load"), ("default", "level")}
-    assert all(one["features"] == [needs] for one in found)
-
-
-IFUNC = """
-static int base(int x) {{ return x; }}
-__attribute__((noinline)) static int planted(int x) {{ {text} return x; }}
-typedef int fn(int);
-extern "C" fn *chooser({argument}) {{ return {condition} ? planted : base; }}
-int chosen(int) __attribute__((ifunc("chooser")));
-"""
-
-
-@pytest.mark.parametrize(
-    ("argument", "condition", "kind"),
-    [("unsigned long hwcap", "hwcap & (1 << 22)", "unproven"), ("", "true", "baseline")],
-)
-def test_resolvers_are_given_hwcap(tmp_path, argument, condition, kind):
-    """What a resolver chooses by its argument is unproven: for which features it asks is not read from the code."""
-    text = IFUNC.format(text=PLANTED["sve"].text, argument=argument, condition=condition)
-    project = built(tmp_path, "gcc", "-Disa_audit=warn", "-Disa_levels=none", added=[("main.cpp", text)])
-    report = json.loads(project.isagen("audit", "--format", "json", "build", check=False).stdout)
-    kinds = {one["kind"] for target in report["targets"] for one in target["findings"] if "planted" in one["symbol"]}
-    assert kind in kinds
-    assert ("unproven" in kinds) == (kind == "unproven")
 
 
 @pytest.mark.parametrize(("sealed", "widths"), [("true", "128 256 41 2 3 256 3"), ("false", "128 128 ")])

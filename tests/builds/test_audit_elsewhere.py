@@ -1,4 +1,4 @@
-"""The audit on riscv64 and s390x: planted instructions are found, clean code and the libraries of Debian are not."""
+"""The audit on arm64, riscv64 and s390x: planted instructions are found; clean code and Debian's libraries are not."""
 
 import json
 import random
@@ -36,7 +36,11 @@ PLANTED = {
         Planted('__asm__ volatile(".byte 0xe7, 0, 0, 0, 0x20, 0xe3");', "vxe", "VXE"),  # wfasb %f0, %f2, %f4
     ],
 }
-ON_ARM64 = Planted('__asm__ volatile(".inst 0x6e809400" ::: "v0");', "dotprod", "DOTPROD")
+ON_ARM64 = [
+    Planted('__asm__ volatile(".inst 0x04a00000" ::: "v0");', "sve or sme", "SVE"),  # add z0.s, z0.s, z0.s
+    Planted('__asm__ volatile(".inst 0x6e809400" ::: "v0");', "dotprod", "DOTPROD"),  # udot v0.4s
+    Planted('__asm__ volatile(".inst 0x6e40fc00" ::: "v0");', "bf16", "BF16"),  # bfdot v0.4s
+]
 CASES = [(family, planted) for family, several in PLANTED.items() for planted in several]
 COMPILERS = ["gcc", "clang-16"]
 CONSTRUCTOR = "__attribute__((constructor)) static void first(void)"
@@ -152,7 +156,7 @@ def test_a_program_with_the_libraries_in_it_has_no_finding(tmp_path, family, com
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize(("family", "planted"), CASES)
+@pytest.mark.parametrize(("family", "planted"), [*CASES, *(("aarch64", planted) for planted in ON_ARM64)])
 def test_planted_instructions_are_found_in_builds(tmp_path, family, planted, compiler):
     """In a constructor, in ordinary code, and in a level that lacks the feature; not in the level that has it."""
     target = TARGETS[family]
@@ -189,16 +193,16 @@ int chosen(int) __attribute__((ifunc("chooser")));
 
 @pytest.mark.parametrize(
     ("argument", "condition", "kind"),
-    [("unsigned long hwcap", "hwcap & (1 << 21)", "unproven"), ("", "true", "baseline")],
+    [("unsigned long hwcap", "hwcap & (3 << 21)", "unproven"), ("", "true", "baseline")],
 )
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("family", PLANTED)
+@pytest.mark.parametrize("family", [*PLANTED, "aarch64"])
 def test_resolvers_are_given_hwcap(tmp_path, family, compiler, argument, condition, kind):
     """What a resolver chooses by its argument is unproven: for which features it asks is not read from the code."""
     TARGETS[family].require(compiler)
     project = make_project(tmp_path, "portable")
     with (project.folder / "main.cpp").open("a", encoding="utf-8") as stream:
-        stream.write(IFUNC.format(text=PLANTED[family][0].text, argument=argument, condition=condition))
+        stream.write(IFUNC.format(text=PLANTED.get(family, ON_ARM64)[0].text, argument=argument, condition=condition))
     options = ("-Disa_audit=warn", "-Disa_levels=none")
     project.setup("--cross-file", str(TARGETS[family].cross_file(tmp_path, compiler)), *options)
     project.ninja()
@@ -210,7 +214,7 @@ def test_resolvers_are_given_hwcap(tmp_path, family, compiler, argument, conditi
 @pytest.mark.parametrize("kind", ["object", "library"])
 @pytest.mark.parametrize("family", [*PLANTED, "aarch64"])
 def test_damaged_files_are_one_clear_error_or_a_report(link, tmp_path, family, kind):
-    (planted, *_) = PLANTED.get(family, [ON_ARM64])
+    (planted, *_) = PLANTED.get(family, ON_ARM64)
     source = FUNCTION.format("static", planted.text) + f"{CONSTRUCTOR} {{ planted(); }}\n"
     whole = link(family, "gcc", source, *KINDS[kind]).read_bytes()
     chance = random.Random(3)

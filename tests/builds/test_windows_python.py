@@ -35,7 +35,7 @@ def extension(windows, tmp_path_factory) -> Project:
     project = make_project(folder, "portable")
     (project.folder / "fast.c").write_text(FAST)
     library = "shared_library('fast', 'fast.c', 'early.cpp', name_prefix: '', name_suffix: 'pyd',"
-    arguments = f"c_args: '-I{headers(folder)}', link_args: '{windows.library}',"
+    arguments = f"c_args: '-I{headers(folder)}', link_args: '{windows.dll}',"
     project.edit("meson.build", "executable('portable', 'main.cpp', 'early.cpp',", f"{library} {arguments}")
     static = [f"-D{language}_link_args=-static" for language in ("c", "cpp")]
     project.setup("--cross-file", str(WINDOWS["mingw"].cross_file(folder)), *static, FEW)

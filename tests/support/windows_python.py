@@ -70,7 +70,7 @@ class WindowsPython:
         }
 
     @property
-    def library(self) -> Path:
+    def dll(self) -> Path:
         """The DLL that extension modules link."""
         return self.folder / DLL
 
