@@ -18,11 +18,12 @@ int main() { float x[2] = {1, 2}; softmax_stub(x, x, 2); std::printf("%s\\n", is
 def test_the_sources_of_the_readme_build(new_project):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     project = new_project(None)
-    (meson,) = re.findall(r"```meson\n# meson.build: .*\n((?:.|\n)*?)```", text)
-    for name, source in re.findall(r"```c\+\+\n// (\S+): ((?:.|\n)*?)```", text):
+    (meson,) = re.findall(r"```meson\n((?:.|\n)*?)```", text)
+    (sources,) = re.findall(r"```c\+\+\n((?:.|\n)*?)```", text)
+    for name, source in re.findall(r"// (\S+): .*\n((?:(?!// ).*\n)*)", sources):
         path = project.folder / name
         path.parent.mkdir(exist_ok=True)
-        path.write_text(f"// {source}")
+        path.write_text(source)
     (project.folder / "main.cpp").write_text(MAIN)
     target = "executable('main', 'core.cpp', 'main.cpp', dependencies: isa_kernels_dep)"
     lines = [
