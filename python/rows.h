@@ -36,7 +36,7 @@ inline int take_dtype(PyObject *dtype, const Buffer &src, const char *integer)
 
 constexpr size_t piece = 65536;       // elements of a long row's pieces
 constexpr size_t grain = 65536;       // the fewest elements of a thread
-constexpr size_t short_grain = 16384; // the same for slower operations
+constexpr size_t short_grain = 32768; // the same for slower operations, which take some 10 us for so many
 
 // The pieces of a row: one, or several of `piece` elements, of which the last may be longer.
 struct Pieces {
