@@ -5,15 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..model.errors import CompilerError
 from ..planning.config import DEFAULT_TABLE
-from ..probe.cache import default_cache
-from ..probe.compiler import find_compiler
-from ..probe.probe import probe_all
 from ..processors.detection import Cpu, ask_permissions, detect, missing_by_level
 from ..processors.registry import default_table, this_cpu_family, this_machine
 from ..processors.table import Table, load_table
@@ -28,10 +23,6 @@ def add(commands: Commands) -> None:
     shown.add_argument("--levels", action="store_true", help="show a line for every level: what CPU and OS lack")
     shown.add_argument("--features", action="store_true", help="show which features the CPU has and lacks")
     add_table(parser)
-    parser.add_argument(
-        "--compiler",
-        help="the C++ compiler that shows what the levels' flags turn on (default: c++, if there is one)",
-    )
     parser.add_argument(
         "--format",
         choices=("text", "json", "ipex"),
@@ -53,10 +44,9 @@ def run(options: argparse.Namespace) -> int:
     if options.features:
         lines, data = list(features_lines(cpu)), features_data(cpu)
     else:
-        probed = _probe(options.compiler, table)
-        missing = missing_by_level(table, ask_permissions(cpu, machine), probed.features)
-        lines = [*(levels_lines(missing, probed) if options.levels else summary_lines(table, missing)), probed.source]
-        data = levels_data(table, missing, probed)
+        missing = missing_by_level(table, ask_permissions(cpu, machine))
+        lines = list(levels_lines(missing) if options.levels else summary_lines(table, missing))
+        data = levels_data(table, missing)
     name = machine.cpu_name()
     if options.format == "json":
         text = json.dumps({"cpu": name, **data}, indent=2) + "\n"
@@ -103,57 +93,10 @@ def features_lines(cpu: Cpu) -> Iterator[str]:
 # ---- levels
 
 
-@dataclass(frozen=True)
-class Probed:
-    """The features that `compiler` turns on under the flags of each level; or `problem`, the reason why none was run.
-
-    The compiler cannot build the `unavailable` levels: of their features, only those in the table are known.
-    """
-
-    compiler: str = ""
-    problem: str = ""
-    unavailable: tuple[str, ...] = ()
-    features: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def source(self) -> str:
-        """A sentence that says where the features of levels are from."""
-        if self.problem:
-            return f"the features that the levels' flags turn on beyond the table's are not known: {self.problem}"
-        return f"features: those of the table, and what the levels' flags turn on under {self.compiler}"
-
-
-def _probe(command: str | None, table: Table) -> Probed:
-    """Probe the levels of a table as a build does. Raises `CompilerError` if a compiler that is named cannot run."""
-    try:
-        compiler = find_compiler("cpp", (command or "c++").split())
-        verdicts = probe_all(table, [compiler], default_cache())
-    except CompilerError as problem:
-        if command:
-            raise
-        return Probed(problem=problem.message)
-    return Probed(
-        compiler.name,
-        unavailable=tuple(level for (level, _), verdict in verdicts.items() if not verdict.available),
-        features={level: verdict.features for (level, _), verdict in verdicts.items()},
-    )
-
-
-def levels_data(table: Table, missing: Mapping[str, tuple[str, ...]], probed: Probed) -> dict[str, Any]:
-    """Return the names of the table and of the level that runs here, and the facts about each level.
-
-    These are whether CPU and OS support the level, which of its features are missing, and whether the compiler can
-    build it (null if no compiler was probed).
-    """
-    levels = {
-        name: {
-            "supported": not features,
-            "missing": list(features),
-            "available": None if probed.problem else name not in probed.unavailable,
-        }
-        for name, features in missing.items()
-    }
-    return {"table": table.name, "compiler": probed.compiler or None, "runs": _best(missing), "levels": levels}
+def levels_data(table: Table, missing: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Return the table, the level that runs here, and the features that CPU and OS lack for each level."""
+    levels = {name: {"supported": not features, "missing": list(features)} for name, features in missing.items()}
+    return {"table": table.name, "runs": _best(missing), "levels": levels}
 
 
 def _best(missing: Mapping[str, tuple[str, ...]]) -> str | None:
@@ -172,9 +115,8 @@ def summary_lines(table: Table, missing: Mapping[str, tuple[str, ...]]) -> Itera
     yield f"lacking: {', '.join(lacking) or 'nothing'}"
 
 
-def levels_lines(missing: Mapping[str, tuple[str, ...]], probed: Probed) -> Iterator[str]:
+def levels_lines(missing: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """Yield a line per level: "supported", or the features that CPU and OS lack."""
     width = max(map(len, missing))
     for name, features in missing.items():
-        unavailable = f" ({probed.compiler} cannot build it)" if name in probed.unavailable else ""
-        yield f"{name:<{width}}  {'unsupported: ' + ' '.join(features) if features else 'supported'}{unavailable}"
+        yield f"{name:<{width}}  {'unsupported: ' + ' '.join(features) if features else 'supported'}"

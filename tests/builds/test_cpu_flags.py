@@ -128,28 +128,3 @@ def test_a_name_that_is_defined_once_is_not_taken_for_a_cpu(tmp_path):
     verdict = ask(table(tmp_path, 'flags.gnu = ["-mavx2", "-D__novel"]'), compiler("g++"))
     assert "turn on __novel, which no feature names" in verdict.reason
     assert ask(table(tmp_path, 'flags.gnu = ["-mavx2", "-D__novel", "-D__novel__"]'), compiler("g++")).available
-
-
-def test_cpu_levels_rests_on_what_a_build_would_check(tmp_path, monkeypatch, capsys):
-    """The flags turn on avx512_f, which the table does not list."""
-    from isagen.cli import main
-
-    compiler("g++")
-    table(tmp_path, 'flags.gnu = ["-mavx512f"]', 'features = ["avx2"]')
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("isagen.cli.cpu.this_machine", lambda name: RECORDED["haswell"])
-    assert main(["cpu", "--levels", "--table", "own.toml", "--compiler", "g++"]) == 0
-    said = capsys.readouterr().out
-    assert re.search(r"^FAST +unsupported: avx512_f$", said, re.M)
-    assert "what the levels' flags turn on under GCC" in said
-    monkeypatch.setenv("PATH", str(Path("/nonexistent")))
-    assert main(["cpu", "--levels", "--table", "own.toml"]) == 0
-    said = capsys.readouterr().out
-    assert re.search(r"^FAST +supported$", said, re.M)
-    said = " ".join(said.split())
-    assert (
-        "the features that the levels' flags turn on beyond the table's are not known: there is no compiler 'c++'"
-        in said
-    )
-    assert main(["cpu", "--levels", "--table", "own.toml", "--compiler", "nosuch"]) == 1
