@@ -60,7 +60,7 @@ def run_doctor(options: argparse.Namespace) -> int:
     for check in examine(options.folder):
         problems += not check.ok
         lines = [f"{'ok' if check.ok else 'problem':<8} {check.message}"]
-        lines += [f"{'':<8}   {check.remedy}"] if check.remedy else []
+        lines += [f"{'':<8}   {check.remedy}"] if check.remedy and not check.ok else []
         print(wrapped(lines, indent=" " * 13), end="", flush=True)
     return int(problems > 0)
 

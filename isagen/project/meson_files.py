@@ -6,7 +6,6 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -18,27 +17,12 @@ MODULE = r"\bisa_module\s*=(?!=)|'module'\s*:"
 EXTRAS = rf"{MODULE}|\bisa_(?:generated|c_pch|cpp_pch)\s*\+?=(?!=)|'(?:generated|c_pch|cpp_pch)'\s*:"
 LINKS = r"\bisa_links\s*\+?=(?!=)"
 PROJECT = re.compile(r"^\s*project\s*\(", re.MULTILINE)
-SUBDIR = re.compile(r"\bsubdir\(\s*'([^']*)'")
 # A string, which may contain a '#', or a comment.
 STRING_OR_COMMENT = re.compile(r"'''.*?'''|'(?:\\.|[^'\\\n])*'|(#[^\n]*)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Place:
-    """The line of a match in a file; `end` is the offset in the file's text at which the match ends."""
-
-    file: str
-    line: int
-    end: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
-
-
 class Sources:
     """The meson.build files of the project in `folder`, without build folders, other projects and fragments."""
-
-    main = NAME
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -72,13 +56,15 @@ class Sources:
         of_fragments = tuple(f"{folder}/" for folder in self.fragments)
         return {name: text for name, text in self._all.items() if not name.startswith(of_fragments)}
 
-    def find(self, pattern: str) -> Place | None:
-        """Return the place of the first match of a regular expression. Outer folders are searched before inner ones."""
+    def find(self, pattern: str) -> str:
+        """Return file and line of the first match of a regular expression, "" if there is none; outer folders first."""
+        return next((place for place, _ in self._matches(pattern)), "")
+
+    def _matches(self, pattern: str) -> Iterator[tuple[str, re.Match[str]]]:
         for name, text in self.texts.items():
-            match = re.search(pattern, text)
-            if match:
-                return _place(name, text, match)
-        return None
+            for match in re.finditer(pattern, text):
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{name}:{line}", match
 
     def above(self, fragment: str) -> tuple[str, str]:
         """Return the nearest meson.build above a fragment, and the fragment's folder relative to that file."""
@@ -86,39 +72,23 @@ class Sources:
         place = next((place for place in path.parents if (self.folder / place / NAME).is_file()), PurePosixPath())
         return str(place / NAME), str(path.relative_to(place))
 
-    def text_after(self, place: Place) -> str:
-        """Return the text after a place in its file."""
-        return self.texts[place.file][place.end :]
-
-    def kernel_names(self) -> Iterator[str]:
-        """Yield the strings of the first statement that sets isa_kernels."""
-        place = self.find(KERNELS)
-        if place is not None:
-            statement = re.match(r"[^)\]]*", self.text_after(place))
-            yield from re.findall(r"'([^']*)'", statement[0] if statement else "")
+    def kernel_names(self) -> list[str]:
+        """Return the strings of the first statement that sets isa_kernels."""
+        statements = (match[1] for _, match in self._matches(KERNELS + r"([^)\]]*)"))
+        return re.findall(r"'([^']*)'", next(statements, ""))
 
     def has_cpp(self) -> bool:
         """Return whether the project has the language C++."""
-        return self.find(r"\b(project|add_languages)\s*\([^)]*'cpp'") is not None
+        return bool(self.find(r"\b(project|add_languages)\s*\([^)]*'cpp'"))
 
-    def place_of_subdir(self, folder: str) -> Place | None:
-        """Return the place where subdir() enters a folder, a path from the project's root; None if there is none."""
-        for name, text in self.texts.items():
-            for call in SUBDIR.finditer(text):
-                if posixpath.normpath(posixpath.join(posixpath.dirname(name), call[1])) == folder:
-                    return _place(name, text, call)
-        return None
-
-
-def fragment_folder(sources: Sources) -> str:
-    """Return the folder of isagen's fragment, or else the folder in which `isagen init` would write it."""
-    return next(iter(sources.fragments), "isagen")
+    def place_of_subdir(self, folder: str) -> str:
+        """Return file and line where subdir() enters a folder, a path from the project's root; "" if nowhere."""
+        for place, match in self._matches(r"\bsubdir\(\s*'([^']*)'"):
+            if posixpath.normpath(posixpath.join(posixpath.dirname(place), match[1])) == folder:
+                return place
+        return ""
 
 
 def without_comments(text: str) -> str:
     """Return Meson code without its comments."""
     return STRING_OR_COMMENT.sub(lambda match: "" if match[1] is not None else match[0], text)
-
-
-def _place(name: str, text: str, match: re.Match[str]) -> Place:
-    return Place(name, text.count("\n", 0, match.start()) + 1, match.end())
