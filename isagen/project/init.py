@@ -11,8 +11,7 @@ import re
 import shlex
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from .. import __version__
@@ -52,8 +51,6 @@ TAKEN_NAMES = ("isagen", "kernels", "src", "tests", "build")
 HARMLESS = re.compile(
     r"\..*|(README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTING|CHANGELOG|CHANGES|SECURITY)\b.*", re.I
 )
-# Files of other build systems. An error about a folder that is not empty names these before other files.
-BUILD_FILES = ("CMakeLists.txt", "setup.py", "pyproject.toml", "Makefile", "configure.ac", "BUILD.bazel")
 PROJECT = re.compile(r"\bproject\s*\(\s*'((?:\\.|[^'\\\n])+)'")
 
 
@@ -65,22 +62,12 @@ def init_project(
     `name` is that of a new project's package. `fragment` is the folder in `folder` for isagen's files. With `force`,
     changed fragments are replaced. Every `ProjectError` is raised before anything is written.
     """
-    if not folder.absolute().parent.is_dir():
-        raise ProjectError("there is no such folder", where=str(folder.parent), remedy="make it first: mkdir -p")
-    if folder.exists() and not folder.is_dir():
-        raise ProjectError("is a file", where=str(folder), remedy="give the folder of a project, or of a new one")
     parts = PurePosixPath(fragment).parts
     if not parts or ".." in parts or not re.fullmatch(r"\w[\w./-]*", fragment):
         raise ProjectError(
             f"{fragment!r} cannot hold the fragment", where="--fragment", remedy="name a folder inside the project"
         )
     fragment = "/".join(parts)
-    if (folder / fragment).exists() and not (folder / fragment).is_dir():
-        raise ProjectError(
-            "is a file, but isagen's folder goes there",
-            where=str(folder / fragment),
-            remedy="name another folder with --fragment",
-        )
     fresh = not (folder / "meson.build").exists()
     package = package_name(name, folder)
     if fresh:
@@ -88,7 +75,8 @@ def init_project(
     scaffold = dict(_scaffold(folder, package, fragment)) if fresh else {}
     override = override_name(package if fresh or name else project_name(folder) or package)
     fragment_texts = dict(_fragment(folder, fragment))
-    changed = [path for path in fragment_texts if _is_changed(folder / path)]
+    there = [path for path in fragment_texts if (folder / path).exists()]
+    changed = [path for path in there if not is_unchanged((folder / path).read_bytes())]
     if changed and not force:
         raise ProjectError(
             "was changed since isagen wrote it",
@@ -104,13 +92,11 @@ def init_project(
         config: "" if own_config else render("isa.toml.j2", variable=override),
         options_path.name: options_text,
     }
-
-    with _all_or_none(folder, texts):
-        for path in changed:
-            write_atomically(folder / f"{path}.orig", (folder / path).read_bytes())
-            yield f"kept     {path}.orig (your changed fragment)"
-        for path, text in texts.items():
-            yield f"kept     {path} (yours)" if path == config and own_config else _write(folder, path, text)
+    for path in changed:
+        write_atomically(folder / f"{path}.orig", (folder / path).read_bytes())
+        yield f"kept     {path}.orig (your changed fragment)"
+    for path, text in texts.items():
+        yield f"kept     {path} (yours)" if path == config and own_config else _write(folder, path, text)
     yield from _advice(folder, fresh, fragment)
 
 
@@ -121,32 +107,6 @@ def _fragment(folder: Path, fragment: str) -> Iterator[tuple[str, str]]:
         path = f"{fragment}/{file}"
         if not use or (folder / path).exists() or sources.find(use):
             yield path, signed(render(f"fragment/{template}", version=__version__))
-
-
-def _is_changed(path: Path) -> bool:
-    return path.exists() and not is_unchanged(path.read_bytes())
-
-
-@contextmanager
-def _all_or_none(folder: Path, names: Iterable[str]) -> Iterator[None]:
-    """If writing fails, remove those of the files `names` that did not exist before, and their folders.
-
-    The next `isagen init` would otherwise take an incomplete new project for an existing one.
-    """
-    is_new = not folder.exists()
-    new = [folder / name for name in names if not (folder / name).exists()]
-    try:
-        yield
-    except OSError:
-        for path in new:
-            path.unlink(missing_ok=True)
-            for parent in path.relative_to(folder).parents[:-1]:
-                with suppress(OSError):  # not empty, or missing
-                    (folder / parent).rmdir()
-        if is_new:
-            with suppress(OSError):
-                folder.rmdir()
-        raise
 
 
 def package_name(name: str | None, folder: Path) -> str:
@@ -208,12 +168,7 @@ def _options(folder: Path) -> tuple[Path, str]:
     path = folder / "meson.options"
     if not path.exists():
         path = folder / "meson_options.txt"  # the only name that Meson 1.0 knows
-    try:
-        text = path.read_bytes().decode() if path.exists() else ""
-    except UnicodeDecodeError:
-        raise ProjectError(
-            "is not UTF-8 text", where=str(path), remedy="Meson reads only UTF-8: save it in that encoding"
-        ) from None
+    text = path.read_bytes().decode(errors="surrogateescape") if path.exists() else ""
     block = render("meson_options.j2", begin=OPTIONS_BEGIN, end=OPTIONS_END)
     newline = "\r\n" if "\r\n" in text else "\n"
     block = block.replace("\n", newline)
@@ -281,10 +236,9 @@ def check_empty(folder: Path) -> None:
     names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     names = [name for name in names if not HARMLESS.fullmatch(name) and not (folder / name / "pyvenv.cfg").exists()]
     if names:
-        first = next((file for file in BUILD_FILES if file in names), names[0])
         raise ProjectError(
             "exists already, but there is no meson.build",
-            where=str(folder / first),
+            where=str(folder / names[0]),
             remedy="isagen works in projects that Meson builds: write a meson.build, and run `isagen init` again. "
             "In an empty folder, it writes a whole project",
         )
