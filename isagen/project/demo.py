@@ -10,14 +10,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..matrix.built import built_matrix
 from ..matrix.selection import selection_here
 from ..matrix.terminal import print_matrix
 from ..model.errors import ProjectError
-from ..model.files import write_if_changed
 from ..model.plan_file import find_plans
 from .init import init_project
 
@@ -40,21 +39,25 @@ print(json.dumps([demo.current_level(), result, best]))
 
 def run_demo(keep: Path | None = None) -> int:
     """Run the demo in a temporary folder, or in the new or empty folder `keep`; return the exit status."""
-    _check_compiler()
+    _check_tools()
+    # ninja may be beside this Python, in an environment that is not active.
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+    }
     with _folder(keep) as folder:
         print(f"1. A project, made by `isagen init`, in {folder}")
         for line in init_project(folder, name=PACKAGE):
             if not line.startswith("\n"):
                 print(f"   {line}")
         print("\n2. Built with stock Meson")
-        with _build_tools() as environment:
-            build = folder / "build"
-            for words in (
-                ("setup", str(build), f"--native-file={_native_file(folder)}"),
-                ("compile", "-C", str(build)),
-                ("install", "-C", str(build), "--destdir", str(folder / "site")),
-            ):
-                _run([*_meson(environment), *words], folder, environment)
+        build = folder / "build"
+        for words in (
+            ("setup", str(build)),
+            ("compile", "-C", str(build)),
+            ("install", "-C", str(build), "--destdir", str(folder / "site")),
+        ):
+            _run([sys.executable, "-m", "mesonbuild.mesonmain", *words], folder, environment)
         print("\n3. What was built: `isagen matrix build`\n")
         matrix = built_matrix(find_plans(build)[0])
         print_matrix(matrix, here=selection_here(matrix))
@@ -62,8 +65,10 @@ def run_demo(keep: Path | None = None) -> int:
         return _compare(folder, matrix.override)
 
 
-def _check_compiler() -> None:
-    """Raise `ProjectError` if Meson would find no C++ compiler."""
+def _check_tools() -> None:
+    """Raise `ProjectError` if Meson is missing, or would find no C++ compiler."""
+    if importlib.util.find_spec("mesonbuild") is None:
+        raise ProjectError(f"{sys.executable} has no Meson", where="demo", remedy="pip install meson ninja")
     names = os.environ.get("CXX", "").split()[:1] or CXX_COMPILERS
     if not any(map(shutil.which, names)):
         raise ProjectError(
@@ -83,39 +88,6 @@ def _folder(keep: Path | None) -> Iterator[Path]:
         raise ProjectError("is not empty", where=str(keep), remedy="give a folder that does not exist yet")
     keep.mkdir(parents=True, exist_ok=True)
     yield keep.resolve()
-
-
-@contextmanager
-def _build_tools() -> Iterator[dict[str, str]]:
-    """Yield environment variables with which Meson and ninja are found; pip installs what is missing temporarily."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    environment = {**os.environ, "PATH": path}
-    has_meson = importlib.util.find_spec("mesonbuild") or shutil.which("meson", path=path)
-    has_ninja = any(shutil.which(name, path=path) for name in ("ninja", "ninja-build", "samu"))
-    missing = [name for name, is_there in (("meson", has_meson), ("ninja", has_ninja)) if not is_there]
-    with tempfile.TemporaryDirectory(prefix="isagen-tools-") if missing else nullcontext("") as folder:
-        if missing:
-            print(f"   fetching {' and '.join(missing)}, which this environment lacks, for the time of the demo")
-            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, *missing]
-            _run(pip, Path(folder), environment)
-            environment["PATH"] = os.pathsep.join([str(Path(folder, "bin")), path])
-            environment["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, environment.get("PYTHONPATH", "")]))
-        yield environment
-
-
-def _meson(environment: Mapping[str, str]) -> list[str]:
-    """Return the command of Meson: the module if this Python has it, or else the program."""
-    if importlib.util.find_spec("mesonbuild") is not None:
-        return [sys.executable, "-m", "mesonbuild.mesonmain"]
-    return [shutil.which("meson", path=environment["PATH"]) or "meson"]
-
-
-def _native_file(folder: Path) -> Path:
-    """Write a native file for Meson, which makes it use this Python interpreter."""
-    path = folder / "python.ini"
-    python = "'" + sys.executable.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    write_if_changed(path, f"[binaries]\npython = {python}\npython3 = {python}\n")
-    return path
 
 
 def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str:
