@@ -14,7 +14,7 @@ from ..matrix.difference import differences
 from ..matrix.formats import as_csv, as_json, as_markdown
 from ..matrix.html import html_text
 from ..matrix.loops import hot_loops
-from ..matrix.report import report_data, report_markdown, report_on
+from ..matrix.report import report_text
 from ..matrix.selection import selection_here
 from ..matrix.terminal import print_matrix
 from ..matrix.where import Found, find_matrices
@@ -185,16 +185,11 @@ def add_report(commands: Commands) -> None:
         "Nothing in it names a user, a host or a folder.",
     )
     parser.add_argument("where", metavar="WHERE", help=WHERE)
-    add_output(parser, ("markdown", "json"))
+    add_output(parser)
     parser.set_defaults(run=run_report)
 
 
 def run_report(options: argparse.Namespace) -> int:
     """Run `isagen report`."""
-    reports = [report_on(found) for found in find_matrices(options.where)]
-    if options.format == "json":
-        data = list(map(report_data, reports))
-        write_data(options, data[0] if len(data) == 1 else data)
-    else:
-        write(options, "\n".join(map(report_markdown, reports)))
+    write(options, "\n".join(map(report_text, find_matrices(options.where))))
     return 0

@@ -18,10 +18,11 @@ from ..model.printable import CONTROLS, SURROGATES
 UNSAFE = {number: shown for number, shown in CONTROLS.items() if chr(number) not in "\n\t"} | SURROGATES
 
 
-def add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
-    """Add the options; the first of the `formats` is the default."""
-    named = f"{', '.join(formats)}; default: {formats[0]}"
-    parser.add_argument("--format", choices=formats, default=formats[0], metavar="FORMAT", help=named)
+def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
+    """Add the options -o and, if there are several `formats`, --format; the first is the default."""
+    if formats:
+        named = f"{', '.join(formats)}; default: {formats[0]}"
+        parser.add_argument("--format", choices=formats, default=formats[0], metavar="FORMAT", help=named)
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the standard output"
     )

@@ -267,19 +267,18 @@ def test_why_and_report_of_an_installed_module(house):
     said = ask(house.project, "why", "default", "dot_stub", "hello", HELLO_ISA="default", **python_path)
     assert said.startswith("kernels/dot.cpp at DEFAULT is selected: ")
     report = ask(house.project, "report", "hello", **python_path)
-    for text in ("- package: hello 0.1", f"- selected: {best}\n", "HELLO_ISA is not set", f"| dot_stub | {best} |"):
+    for text in ("- package: hello 0.1", f"- selected: {best}, ", "HELLO_ISA is not set", f"\n- dot_stub: {best}\n"):
         assert text in report
+    assert f" {best} in use\n" in report
     for private in (str(house.site), str(house.project.folder), "/tmp", "/home", "/root"):
         assert private not in report
-    data = json.loads(ask(house.project, "report", "hello", "--format", "json", **python_path))
-    assert data["running"]["current"] == data["here"]["selected"] == best
 
 
 def test_a_module_whose_import_fails_is_reported(house, tmp_path):
     shutil.copytree(house.site, tmp_path / "site")
     (tmp_path / "site/hello/__init__.py").write_text("raise ImportError('no luck')")
     said = ask(house.project, "report", "hello", PYTHONPATH=str(tmp_path / "site"))
-    assert "- selected: importing it failed: ImportError: no luck" in said
+    assert said.endswith("importing it failed: ImportError: no luck\n")
 
 
 def test_a_module_in_a_python_without_zlib(house):
