@@ -18,7 +18,7 @@ from isagen.matrix.terminal import print_matrix
 from isagen.matrix.words import cell_text, code_bytes, level_cells, size_text, width_text
 from isagen.model.aliases import Alias
 from isagen.model.errors import AuditError
-from isagen.model.matrix import KernelCode, LevelCode, Matrix, MatrixCell
+from isagen.model.matrix import LevelCode, Matrix, MatrixCell
 from isagen.model.matrix_notes import LONGEST, pack, unpack
 from support.checkout import ROOT
 from support.matrices import matrix_of
@@ -288,8 +288,8 @@ def test_notes_that_are_damaged_or_of_another_format():
     for damaged in (b"", note[:-40], b"x" + note, note[:50] + b"\0\0" + note[52:], pack(LevelCode("a", "b", {}))):
         with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
             unpack(Matrix, damaged, "x.so")
-    for number, remedy in ((1, "build it again with this isagen"), (99, "with an isagen as new as")):
-        with pytest.raises(AuditError, match=rf"x\.so: its build matrix is of format {number},.*\n.*{remedy}"):
+    for number in (1, 99):
+        with pytest.raises(AuditError, match=rf"its build matrix is of format {number},.*\n.*the isagen that built"):
             unpack(Matrix, zlib.compress(json.dumps({"format": number}).encode()), "x.so")
 
 
@@ -351,9 +351,8 @@ def test_notes_whose_parts_do_not_fit():
     first, second = matrix.kernels
     fewer = replace(first, levels={"DEFAULT": first.levels["DEFAULT"]})
     other = replace(first, levels={**first.levels, "DEFAULT": replace(first.levels["DEFAULT"], verdict="odd")})
-    time = replace(first, levels={**first.levels, "DEFAULT": replace(first.levels["DEFAULT"], seconds=float("nan"))})
     for damaged in (
-        *(replace(matrix, kernels=(kernel, second)) for kernel in (fewer, other, time, replace(first, language="x"))),
+        *(replace(matrix, kernels=(kernel, second)) for kernel in (fewer, other)),
         replace(matrix, levels=(), kernels=()),
         replace(matrix, levels=(*matrix.levels, matrix.levels[0])),
         replace(matrix, levels=(replace(matrix.levels[0], verdict="odd"), *matrix.levels[1:])),
@@ -364,8 +363,3 @@ def test_notes_whose_parts_do_not_fit():
     assert unpack(LevelCode, zlib.compress(text.encode()), "x.so").project == "a"
     with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
         unpack(LevelCode, zlib.compress(b" " * (LONGEST - len(text) + 1) + text.encode(), 1), "x.so")
-    code = first.levels["DEFAULT"].code
-    for damaged in (replace(code, code_bytes=-1), replace(code, families={"avx": 0})):
-        level = LevelCode("hello", "DEFAULT", {first.source: KernelCode((), damaged)})
-        with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
-            unpack(LevelCode, pack(level), "x.so")

@@ -79,24 +79,21 @@ def test_isagen_matrix_says_that_a_plan_is_of_another_format(tmp_path, capsys, f
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda data: data.pop("plan"), "lacks the field 'plan'"),
-        (lambda data: data.update(more=1), "unknown field 'more'"),
-        (lambda data: data.update(lto="yes"), "Build.lto is str, not bool"),
-        (lambda data: data["plan"]["levels"][0].update(rank=True), r"Build.plan.levels\[0\].rank is bool, not int"),
-        (lambda data: data["plan"]["levels"][1]["dropped"]["cpp"][0].append("x"), "has 3 items, not 2"),
-        (
-            lambda data: data["plan"]["kernels"][0]["cells"][0].update(flags=[1]),
-            r"cells\[0\].flags\[0\] is int, not str",
-        ),
-        (lambda data: data["plan"]["kernels"][0]["cells"][0].update(flags=-1), r"cells\[0\].flags is int, not list"),
-        (lambda data: data["plan"].update(kernels={}), "Build.plan.kernels is dict, not list"),
+        (lambda data: data.pop("plan"), "'plan'"),
+        (lambda data: data.update(more=1), "'more'"),
+        (lambda data: data.update(lto="yes"), "a value is str, not bool"),
+        (lambda data: data["plan"]["levels"][0].update(rank=True), "a value is bool, not int"),
+        (lambda data: data["plan"]["levels"][1]["dropped"]["cpp"][0].append("x"), "longer"),
+        (lambda data: data["plan"]["kernels"][0]["cells"][0].update(flags=[1]), "a value is int, not str"),
+        (lambda data: data["plan"]["kernels"][0]["cells"][0].update(flags=-1), "a value is int, not list"),
+        (lambda data: data["plan"].update(kernels={}), "a value is dict, not list"),
     ],
 )
-def test_a_damaged_plan_names_the_field(tmp_path, change, said):
+def test_a_damaged_plan(tmp_path, change, said):
     data = json.loads(plan_text(whole_build()))
     change(data)
     (tmp_path / plan_name()).write_text(json.dumps(data))
-    with pytest.raises(PlanError, match=said):
+    with pytest.raises(PlanError, match=f"it is damaged: it is no Build: .*{said}"):
         read_plan(tmp_path / plan_name())
 
 
