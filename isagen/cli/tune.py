@@ -59,12 +59,11 @@ def run(options: argparse.Namespace) -> int:
     if options.save:
         write_if_changed(options.save, results_text(measured[0]))
     results = [*measured, *earlier]
-    advice, left_out = advise(results, options.margin / 100)
+    advice = advise(results, options.margin / 100)
     if options.format == "json":
-        data = {"kernels": [{**asdict(one), "dropped": one.dropped} for one in advice], "left_out": left_out}
-        write_data(options, data)
+        write_data(options, {"kernels": [{**asdict(one), "dropped": one.dropped} for one in advice]})
     else:
-        write(options, text_of(advice, left_out, len(results) > 1))
+        write(options, text_of(advice, len(results) > 1))
     return 0
 
 

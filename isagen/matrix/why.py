@@ -51,7 +51,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         because, predicate = _cause(matrix, level, level, here)
         gains = [text for name, text in facts(matrix) if name == "code"]
         return _explanation(matrix, level, because, f"{level.name} {predicate}", f"built for {built}", *gains)
-    kernels = _kernels(matrix, kernel_name)
+    kernels = find_kernels(matrix, kernel_name)
     kernel, called = next(_copies(matrix, kernels, (level.name, *level.requires)), (kernels[0], level.name))
     cell = kernel.levels[level.name]
     because, predicate = _cause(matrix, level, cell, here)
@@ -175,27 +175,27 @@ def _level(matrix: Matrix, name: str) -> MatrixLevel:
     return level
 
 
-def _kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
-    """Return the kernel whose path is `name` or ends in `name`, or else the kernels that have a stub of this name.
+def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
+    """Return the kernel whose path is `name` or ends in it, or else the kernels that have a stub of this name.
 
-    If there are none, return the kernel that alone has stubs whose names begin with `name`.
+    If there are none, return the kernel that alone has stubs whose names begin with `name`. Raises `ProjectError` if
+    there is none, or if several paths end in `name`.
     """
-    kernels = [kernel for kernel in matrix.kernels if kernel.source == name]
-    kernels = kernels or [kernel for kernel in matrix.kernels if kernel.source.endswith("/" + name)]
-    if len(kernels) == 1:
-        return kernels
-    having = [kernel for kernel in matrix.kernels if not {name, f"{name}_stub"}.isdisjoint(_stubs(kernel))]
-    if having and not kernels:
-        return having
-    begins = [kernel for kernel in matrix.kernels if any(stub.startswith(f"{name}_") for stub in _stubs(kernel))]
-    kernels = kernels or begins
-    if len(kernels) == 1:
-        return kernels
-    names = [name for kernel in matrix.kernels for name in (kernel.source, *_stubs(kernel))]
-    if kernels:
-        remedy = "give more of its path: " + ", ".join(kernel.source for kernel in kernels)
+    stubs = {kernel.source: _stubs(kernel) for kernel in matrix.kernels}
+    having = [kernel for kernel in matrix.kernels if not {name, f"{name}_stub"}.isdisjoint(stubs[kernel.source])]
+    found = (
+        [kernel for kernel in matrix.kernels if kernel.source == name]
+        or [kernel for kernel in matrix.kernels if kernel.source.endswith(f"/{name}")]
+        or having
+        or [kernel for kernel in matrix.kernels if any(one.startswith(f"{name}_") for one in stubs[kernel.source])]
+    )
+    if not found:
+        names = [name for source, own in stubs.items() for name in (source, *own)]
+        raise ProjectError(f"there is no kernel {name!r}", where=matrix.project, remedy=did_you_mean(name, names))
+    if len(found) > 1 and found != having:
+        remedy = "give more of its path: " + ", ".join(kernel.source for kernel in found)
         raise ProjectError(f"{name!r} is the name of several kernels", where=matrix.project, remedy=remedy)
-    raise ProjectError(f"there is no kernel {name!r}", where=matrix.project, remedy=did_you_mean(name, names))
+    return found
 
 
 def _stubs(kernel: MatrixKernel) -> list[str]:

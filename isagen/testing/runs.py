@@ -111,7 +111,7 @@ def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequenc
     loads = [line.split() for line in lines]
     loaded = dict(Counter(used for variable, used in loads if variable in variables))
     if status != 0:
-        reason = f"the command ended with {f'status {status}' if status > 0 else signal_name(-status)}"
+        reason = f"the command ended with {status_text(status)}"
     elif not loaded:
         reason = "no level ran: the command loaded nothing with these levels"
     elif level not in loaded:
@@ -121,6 +121,8 @@ def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequenc
     return Run(level, FAILED, place.name, reason, loaded)
 
 
-def signal_name(number: int) -> str:
-    """Return a signal's name; Python has none for most real-time signals."""
-    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+def status_text(status: int) -> str:
+    """Return the status of a process that failed, or its signal's name; Python has none for most real-time signals."""
+    if status > 0:
+        return f"status {status}"
+    return signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"

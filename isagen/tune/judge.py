@@ -13,7 +13,8 @@ from itertools import accumulate
 from math import comb
 from statistics import median
 
-from .results import PROGRAM, Results, merged
+from ..model.errors import ConfigError
+from .results import PROGRAM, Results, Timed
 
 # The verdicts on a level: faster by more than the margin; slower; neither; or the noise is greater than the margin.
 PAYS, SLOWER, EQUAL, UNKNOWN = "pays", "slower", "no difference", "no difference beyond the noise"
@@ -122,10 +123,24 @@ class Advice:
         return sum(self.bytes.get(level, 0) for level in self.dropped)
 
 
-def advise(results: Sequence[Results], margin: float) -> tuple[list[Advice], list[str]]:
-    """Return the advice on each kernel by the results of all machines, and a line for each result left out."""
-    kernels, left_out = merged(results)
+def advise(results: Sequence[Results], margin: float) -> list[Advice]:
+    """Return the advice on each kernel by the results of all machines.
+
+    Raises `ConfigError` if the results are not of one project, or if two contain times of different code of a kernel.
+    """
     first = results[0]
+    kernels: dict[str, dict[str, Timed]] = {}
+    for number, result in enumerate(results, 1):
+        machine = result.cpu if len(results) == 1 else f"{number}: {result.cpu}"
+        for source, timed in result.kernels.items():
+            machines = kernels.setdefault(source, {})
+            if result.project != first.project or any(timed.code != other.code for other in machines.values()):
+                raise ConfigError(
+                    f"has times of other code: {result.project}, {source or 'the whole program'}",
+                    where=machine,
+                    remedy="merge results of the same sources and compilers",
+                )
+            machines[machine] = timed
     advice = []
     for source, machines in kernels.items():
         code = next(iter(machines.values())).code
@@ -134,10 +149,10 @@ def advise(results: Sequence[Results], margin: float) -> tuple[list[Advice], lis
         levels = [level for level in first.levels if source == PROGRAM or level in sizes or level in code]
         verdicts = judge(levels or first.levels, first.requires, times, code, margin)
         advice.append(Advice(source, tuple(verdicts), sizes))
-    return advice, left_out
+    return advice
 
 
-def text_of(advice: Iterable[Advice], left_out: Iterable[str], several: bool) -> str:
+def text_of(advice: Iterable[Advice], several: bool) -> str:
     """Return a line for each level of each kernel. With `several` machines, lines name the machines."""
     lines = []
     for kernel in advice:
@@ -154,7 +169,6 @@ def text_of(advice: Iterable[Advice], left_out: Iterable[str], several: bool) ->
             lines.append(f"  in isa.toml: {key} = {json.dumps([f'-{level}' for level in kernel.dropped])}")
         if kernel.saved:
             lines.append(f"  without what is dropped, {kernel.saved:,} bytes less")
-    lines += [f"left out: {line}" for line in left_out]
     return "\n".join(lines) + "\n"
 
 

@@ -5,26 +5,27 @@ from __future__ import annotations
 import math
 import os
 import re
-import signal
 import subprocess
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 
 from ..matrix.selection import selection_here
 from ..matrix.where import find_matrices
+from ..matrix.why import find_kernels
 from ..model.errors import ProjectError
 from ..model.matrix import Matrix
 from ..model.plan import BUILT
 from ..processors.registry import this_machine
+from ..testing.runs import status_text
 from .results import PROGRAM, Results, Timed
 
 # A line of a benchmark: the path of a kernel, the end of the path, or a stub; and seconds.
-LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+.\w]+?)(?:[ \t]*s)?[ \t]*\r?$", re.MULTILINE)
-NUMBER = re.compile(r"\d+(\.\d*)?(e[-+]?\d+)?")
+LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+]?\d*\.?\d+\.?(?:e[-+]?\d+)?)(?:[ \t]*s)?[ \t]*\r?$", re.MULTILINE)
 # A function that shows the progress: the name of a run, its number, and the number of runs.
 Show = Callable[[str, int, int], None]
+SourceOf = Callable[[str], str | None]
 
 
 def only_matrix(where: str) -> Matrix:
@@ -56,8 +57,8 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
     levels run, or if the benchmark fails.
     """
     built = [level.name for level in matrix.levels if level.verdict == BUILT]
-    levels, kernels = _levels(matrix, built), kernel_names(matrix)
-    times = run_rounds(command, matrix.override, levels, rounds, kernels, show, unknown)
+    levels = _levels(matrix, built)
+    times = run_rounds(command, matrix.override, levels, rounds, source_of(matrix), show, unknown)
     digests: dict[str, dict[str, str]] = {PROGRAM: {}}
     sizes: dict[str, dict[str, int]] = {PROGRAM: {}}
     for kernel in matrix.kernels:
@@ -71,9 +72,6 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
     return Results(
         cpu=this_machine(matrix.features).cpu_name(),
         project=matrix.project,
-        compilers=tuple(f"{language}: {compiler.name}" for language, compiler in matrix.compilers.items()),
-        command=tuple(command),
-        date=time.strftime("%Y-%m-%d"),
         levels=tuple(built),
         requires={level.name: level.requires for level in matrix.levels if level.name in built},
         bytes={source: sizes[source] for source in times},
@@ -87,31 +85,26 @@ def _levels(matrix: Matrix, built: Sequence[str]) -> list[str]:
     if now.problem:
         raise ProjectError(now.problem, where=matrix.project, remedy="measure on a machine that runs the build")
     levels = [level for level in built if not now.missing[level]]
-    if not levels:
-        raise ProjectError(
-            f"does not run here, where {', '.join(now.missing[built[0]])} is missing", where=matrix.project
-        )
     if len(levels) < 2:
-        raise ProjectError(f"runs at {levels[0]} alone here", where=matrix.project, remedy="build more levels")
+        runs = f"{' '.join(levels) or 'no level'} of {' '.join(built)}"
+        raise ProjectError(f"runs at {runs} here", where=matrix.project, remedy="build two levels that run here")
     return levels
 
 
-def kernel_names(matrix: Matrix) -> Mapping[str, str]:
-    """Return the kernel source for each name that a line of a benchmark may contain.
+def source_of(matrix: Matrix) -> SourceOf:
+    """Return the function that finds the kernel source of a name, as `isagen why` does; None for other names."""
+    # A whole module has no stubs, and all of its kernels run at the same level.
+    whole = not any(cell.stubs for _, _, cell in matrix.cells())
 
-    The names are stubs, and paths of kernels with any of the first folders left out, if only one kernel matches.
-    """
-    stubs: dict[str, str] = {}
-    ends: list[tuple[str, str]] = []
-    for kernel in matrix.kernels:
-        parts = kernel.source.split("/")
-        ends += [("/".join(parts[start:]), kernel.source) for start in range(len(parts))]
-        for cell in kernel.levels.values():
-            stubs |= dict.fromkeys(cell.stubs or (), kernel.source)
-    if not stubs:  # a whole module has no stubs, and all of its kernels run at the same level
-        return {end: PROGRAM for end, _ in ends}
-    counts = Counter(end for end, _ in ends)
-    return stubs | {end: source for end, source in ends if counts[end] == 1}
+    @cache
+    def find(name: str) -> str | None:
+        try:
+            found = find_kernels(matrix, name)
+        except ProjectError:
+            return None
+        return PROGRAM if whole else found[-1].source
+
+    return find
 
 
 def run_rounds(
@@ -119,15 +112,15 @@ def run_rounds(
     variable: str,
     levels: Sequence[str],
     rounds: int,
-    kernels: Mapping[str, str],
+    source_of: SourceOf,
     show: Show,
     unknown: set[str],
 ) -> dict[str, dict[str, tuple[float, ...]]]:
     """Run `command` at each of the `levels` in each round; return seconds by kernel source and level.
 
-    The environment `variable` selects the level. `kernels` maps names in the benchmark's lines to kernel sources; other
-    names are added to `unknown`. The first round only warms up caches, and is not counted. Each round begins with
-    another level than the round before.
+    The environment `variable` selects the level. Names in the benchmark's lines that `source_of` does not find are
+    added to `unknown`. The first round only warms up caches, and is not counted. Each round begins with another level
+    than the round before.
     """
     times: dict[str, dict[str, list[float]]] = {}
     sources: set[str] | None = None
@@ -135,7 +128,7 @@ def run_rounds(
         start = number % len(levels)
         for level in (*levels[start:], *levels[:start]):
             show(f"round {number} at {level}", number * len(levels), (rounds + 1) * len(levels))
-            seconds = _run(command, {**os.environ, variable: level}, kernels, unknown)
+            seconds = _run(command, {**os.environ, variable: level}, source_of, unknown)
             if sources is not None and seconds.keys() != sources:
                 differing = ", ".join(sorted((seconds.keys() ^ sources) - {PROGRAM}))
                 raise ProjectError(
@@ -150,7 +143,7 @@ def run_rounds(
 
 
 def _run(
-    command: Sequence[str], environment: Mapping[str, str], kernels: Mapping[str, str], unknown: set[str]
+    command: Sequence[str], environment: Mapping[str, str], source_of: SourceOf, unknown: set[str]
 ) -> dict[str, float]:
     """Run the benchmark once. Return seconds by kernel source, or of the whole program if no line names a kernel."""
     start = time.perf_counter()
@@ -163,27 +156,16 @@ def _run(
     whole = time.perf_counter() - start
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["it prints nothing"]
-        status = done.returncode
-        raise ProjectError(
-            f"ended with {f'status {status}' if status > 0 else signal.Signals(-status).name}: {last[0]}",
-            where=" ".join(command),
-            remedy="run it by itself first",
-        )
+        reason = f"ended with {status_text(done.returncode)}: {last[0]}"
+        raise ProjectError(reason, where=" ".join(command), remedy="run it by itself first")
     seconds: dict[str, float] = {}
     for name, text in LINE.findall(done.stdout):
-        if name in kernels:
-            seconds[kernels[name]] = seconds.get(kernels[name], 0.0) + _seconds(name, text, command[0])
-        elif NUMBER.fullmatch(text):
+        source = source_of(name)
+        if source is None:
             unknown.add(name)
+        elif 0 < float(text) < math.inf:
+            seconds[source] = seconds.get(source, 0.0) + float(text)
+        else:
+            remedy = "print seconds, more than 0"
+            raise ProjectError(f"prints {text} as the time of {name}", where=command[0], remedy=remedy)
     return seconds or {PROGRAM: whole}
-
-
-def _seconds(name: str, text: str, command: str) -> float:
-    """Return the seconds in a kernel's line. Raises `ProjectError` if `text` is no positive number."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise ProjectError(f"prints {text} as the time of {name}", where=command, remedy="print seconds, more than 0")
-    return seconds

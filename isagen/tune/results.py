@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -12,7 +12,7 @@ from statistics import median
 from ..model.codec import from_data
 from ..model.errors import ConfigError
 
-RESULTS_FORMAT = 1
+RESULTS_FORMAT = 2
 # The key of the whole program, which replaces kernel sources if a benchmark prints no times of kernels.
 PROGRAM = ""
 # The fewest rounds from which `judge` can compute a confidence interval of `judge.CONFIDENCE`.
@@ -37,9 +37,6 @@ class Results:
 
     cpu: str
     project: str
-    compilers: tuple[str, ...]
-    command: tuple[str, ...]
-    date: str
     levels: tuple[str, ...]
     requires: Mapping[str, tuple[str, ...]]
     bytes: Mapping[str, Mapping[str, int]]
@@ -85,35 +82,3 @@ def _checked(results: Results) -> Results:
         if not all(0 < seconds < math.inf for times in timed.seconds.values() for seconds in times):
             raise ValueError(f"a time of {shown} is not a positive number")
     return results
-
-
-def merged(results: Sequence[Results]) -> tuple[dict[str, dict[str, Timed]], list[str]]:
-    """Return times by kernel source and machine, and a line for each time that is left out, with the reason.
-
-    The first results that contain a kernel decide what its code is. Times of different code (from other sources, or by
-    another compiler) are left out.
-    """
-    first = results[0]
-    by_kernel: dict[str, dict[str, Timed]] = {}
-    codes: dict[str, Mapping[str, str]] = {}
-    left_out = []
-    cpus = [result.cpu for result in results]
-    for number, result in enumerate(results, 1):
-        machine = result.cpu if cpus.count(result.cpu) == 1 else f"{result.cpu} ({number})"
-        if result.project != first.project:
-            raise ConfigError(
-                f"is of the project {result.project}, not of {first.project}",
-                where=machine,
-                remedy="merge results of one project",
-            )
-        for source, timed in result.kernels.items():
-            if not source and result.command != first.command:
-                left_out.append(f"{machine}: the program: its command was {' '.join(result.command)}")
-                continue
-            expected = {**timed.code, **codes.setdefault(source, timed.code)}
-            other = [level for level in timed.seconds if timed.code.get(level) != expected.get(level)]
-            if other:
-                left_out.append(f"{machine}: {source or 'the program'} at {', '.join(other)}: its code differs")
-            seconds = {level: times for level, times in timed.seconds.items() if level not in other}
-            by_kernel.setdefault(source, {})[machine] = Timed(seconds, timed.code)
-    return by_kernel, left_out
