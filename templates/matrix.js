@@ -64,7 +64,7 @@
         return cell;
       });
       const stubs = new Set(
-        kernel.cells.flatMap((cell) => ((cell && cell.stubs) || [])),
+        kernel.cells.flatMap((cell) => (cell.stubs || [])),
       );
       return { row, cells, number, value: 0, text: [kernel.source, ...stubs].join(" ").toLowerCase() };
     });

@@ -32,7 +32,7 @@ function shareOf(code, features) {
 // Returns the bounds of a scale whose steps contain equally many values: the least value of each step, and at the end
 // the greatest value of all.
 function boundsOf(build, value) {
-  const found = build.kernels.flatMap(({ cells }) => cells.map((cell) => (cell && cell.code ? value(cell) : 0)));
+  const found = build.kernels.flatMap(({ cells }) => cells.map((cell) => (cell.code ? value(cell) : 0)));
   const sorted = found.filter((one) => one > 0).sort((a, b) => a - b);
   if (!sorted.length) return [];
   const at = (step) => sorted[Math.min(sorted.length - 1, Math.floor((step / STEPS) * sorted.length))];
@@ -50,7 +50,7 @@ function stepOf(value, bounds) {
 }
 
 function columnOf(build, number) {
-  return build.kernels.map(({ cells }) => cells[number]).filter((cell) => cell !== null);
+  return build.kernels.map(({ cells }) => cells[number]);
 }
 
 function sum(values) {
@@ -91,11 +91,11 @@ const VIEWS = {
       return `${built}/${column.length}`;
     },
     legend(build) {
-      const there = new Set(build.kernels.flatMap(({ cells }) => cells.map((cell) => cell && cell.state)));
+      const there = new Set(build.kernels.flatMap(({ cells }) => cells.map((cell) => cell.state)));
       const items = build.states
         .filter((state) => there.has(state))
         .map((state) => [flat(state), `${GLYPHS[state]} ${state}`]);
-      const alike = build.kernels.some(({ cells }) => cells.some((cell) => cell && cell.same_as));
+      const alike = build.kernels.some(({ cells }) => cells.some((cell) => cell.same_as));
       return alike ? [...items, ["alike", "= built, and the same code as a lower level’s"]] : items;
     },
   },

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -71,20 +70,13 @@ def run_matrix(options: argparse.Namespace) -> int:
 
 
 def _page(matrices: Sequence[Found], speeds: Path | None) -> str:
-    """Return a page of matrices, each under a distinct label; those of build folders with their hot loops."""
-    labels = Counter(found.label for found in matrices)
-    labelled = [
-        (found.label if labels[found.label] == 1 else f"{number}: {found.label}, {found.matrix.project}", found)
-        for number, found in enumerate(matrices, 1)
-    ]
-    loops = {
-        (label, *copy): loop
-        for label, found in labelled
-        if found.plan is not None
-        for copy, loop in hot_loops(found.matrix, objects_of(found.plan)).items()
-    }
-    medians = read_results(speeds).medians if speeds is not None else None
-    return html_text([(label, found.matrix) for label, found in labelled], loops, medians)
+    """Return a page of matrices, those of build folders with their hot loops."""
+    builds = []
+    for found in matrices:
+        label = f"{found.label}, {found.matrix.project}" if len(matrices) > 1 else found.label
+        loops = hot_loops(found.matrix, objects_of(found.plan)) if found.plan is not None else {}
+        builds.append((label, found.matrix, loops))
+    return html_text(builds, read_results(speeds).medians if speeds is not None else None)
 
 
 def add_why(commands: Commands) -> None:

@@ -8,12 +8,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
-from ..model.matrix import Matrix, MatrixCell, MatrixKernel
+from ..model.matrix import Matrix, MatrixCell
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..rendering import render, template_folder
 from .loops import Loop
@@ -31,71 +30,18 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 MARKUP = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
-@dataclass(frozen=True)
-class Page:
-    """One matrix, with the values for the template."""
+def html_text(builds: Sequence[tuple[str, Matrix, Mapping[tuple[str, str], Loop]]], times: Times | None = None) -> str:
+    """Return the page of matrices, each with its label in the page's menu, and its hot loops by source and level.
 
-    label: str
-    matrix: Matrix
-    facts: list[tuple[str, str]]
-    data: Markup
-    loops: Markup
-
-    def verdict(self, kernel: MatrixKernel, level: str) -> str:
-        """Return a cell's verdict, and the reason if it is not built."""
-        cell = kernel.levels.get(level)
-        if cell is None:
-            return ""
-        state = state_of(cell)
-        return f"{state}: {cell.reason}" if cell.reason and state != BUILT else state
-
-    @property
-    def shares(self) -> list[tuple[str, float]]:
-        """The parts of the bar above the matrix: (style class, percent of all cells) for each verdict."""
-        counts = self._counts
-        return [(_class(state), round(100 * counts[state] / max(1, counts.total()), 2)) for state in STATES]
-
-    @property
-    def tally(self) -> list[tuple[str, str]]:
-        """The parts of the line about the whole matrix: (text, style class) for each."""
-        cells = [cell for _, _, cell in self.matrix.cells()]
-        kernels, levels = count_text(len(self.matrix.kernels), "kernel"), count_text(len(self.matrix.levels), "level")
-        parts = [(f"{kernels} \N{MULTIPLICATION SIGN} {levels}", "size")]
-        counts = self._counts
-        parts += [(f"{counts[state]} {state}", _class(state)) for state in STATES if counts[state]]
-        if same := sum(bool(cell.same_as) for cell in cells):
-            folded = sum(bool(cell.folded) for cell in cells)
-            linked = f", {folded} of them linked once" if folded else ""
-            parts.append((f"{same} identical to a lower level{linked}", "same"))
-        if code := sum(cell.code.code_bytes for cell in cells if cell.code is not None and not cell.folded):
-            parts.append((f"{size_text(code)} of code", "code"))
-        return parts
-
-    @property
-    def _counts(self) -> Counter[str]:
-        return Counter(state_of(cell) for _, _, cell in self.matrix.cells())
-
-
-def html_text(
-    matrices: Sequence[tuple[str, Matrix]],
-    loops: Mapping[tuple[str, str, str], Loop] | None = None,
-    times: Times | None = None,
-) -> str:
-    """Return the page of matrices, each with its label in the page's menu.
-
-    `loops` are hot loops by label, kernel source and level. `times` are shown in every matrix that has their kernels.
+    `times` are shown in every matrix that has their kernels.
     """
-    builds = []
-    for label, matrix in matrices:
-        own = {(source, level): loop for (of, source, level), loop in (loops or {}).items() if of == label}
-        data, shown = build_data(matrix, own, times or {})
-        builds.append(Page(label, matrix, list(facts(matrix)), _embedded(data), _embedded(shown)))
     css, *scripts = ((template_folder() / name).read_text(encoding="utf-8") for name in ("matrix.css", *SCRIPTS))
-    projects = dict.fromkeys(matrix.project or label for label, matrix in matrices)
+    projects = dict.fromkeys(matrix.project or label for label, matrix, _ in builds)
     text = render(
         "matrix.html.j2",
-        builds=builds,
+        builds=[_build(label, matrix, loops, times or {}) for label, matrix, loops in builds],
         flags_text=flags_text,
+        verdict=_verdict,
         title=", ".join(projects) or "no build",
         css=Markup(css),
         css_hash=_hash(css),
@@ -103,6 +49,41 @@ def html_text(
         script_hashes=[_hash(script) for script in scripts],
     )
     return SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _build(label: str, matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Times) -> dict[str, Any]:
+    """Return the values of one matrix for the template.
+
+    `shares` are the parts of the bar above the matrix, (style class, percent of all cells) for each verdict, and
+    `tally` those of the line about the whole matrix, (text, style class).
+    """
+    cells = [cell for _, _, cell in matrix.cells()]
+    counts = Counter(map(state_of, cells))
+    kernels, levels = count_text(len(matrix.kernels), "kernel"), count_text(len(matrix.levels), "level")
+    tally = [(f"{kernels} \N{MULTIPLICATION SIGN} {levels}", "size")]
+    tally += [(f"{counts[state]} {state}", _class(state)) for state in STATES if counts[state]]
+    if same := sum(bool(cell.same_as) for cell in cells):
+        folded = sum(bool(cell.folded) for cell in cells)
+        linked = f", {folded} of them linked once" if folded else ""
+        tally.append((f"{same} identical to a lower level{linked}", "same"))
+    if code := sum(cell.code.code_bytes for cell in cells if cell.code is not None and not cell.folded):
+        tally.append((f"{size_text(code)} of code", "code"))
+    data, shown_loops = build_data(matrix, loops, times)
+    return {
+        "label": label,
+        "matrix": matrix,
+        "facts": list(facts(matrix)),
+        "data": _embedded(data),
+        "loops": _embedded(shown_loops),
+        "shares": [(_class(state), round(100 * counts[state] / max(1, len(cells)), 2)) for state in STATES],
+        "tally": tally,
+    }
+
+
+def _verdict(cell: MatrixCell) -> str:
+    """Return a cell's verdict, and the reason if it is not built."""
+    state = state_of(cell)
+    return f"{state}: {cell.reason}" if cell.reason and state != BUILT else state
 
 
 def _class(state: str) -> str:
@@ -140,9 +121,7 @@ def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Tim
     """Return a matrix as data for the scripts, and its list of loops."""
     flags, loop_numbers = _Numbers(), _Numbers()
 
-    def cell_data(source: str, level: str, cell: MatrixCell | None) -> dict[str, Any] | None:
-        if cell is None:
-            return None
+    def cell_data(source: str, level: str, cell: MatrixCell) -> dict[str, Any]:
         code, loop = cell.code, loops.get((source, level))
         speed, time = _speed(times.get(source, {}), matrix.levels[0].name, level)
         return {
@@ -166,7 +145,7 @@ def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Tim
             "source": kernel.source,
             "language": kernel.language,
             "args": kernel.args,
-            "cells": [cell_data(kernel.source, level.name, kernel.levels.get(level.name)) for level in matrix.levels],
+            "cells": [cell_data(kernel.source, level.name, kernel.levels[level.name]) for level in matrix.levels],
         }
         for kernel in matrix.kernels
     ]

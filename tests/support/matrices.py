@@ -168,10 +168,10 @@ LOOP = Loop(
 )
 
 
-def loops_of(label: str, matrix: Matrix) -> dict[tuple[str, str, str], Loop]:
+def loops_of(matrix: Matrix) -> dict[tuple[str, str], Loop]:
     """The same loop for all copies at AVX512_VNNI."""
     return {
-        (label, kernel.source, name): LOOP
+        (kernel.source, name): LOOP
         for kernel, name, cell in matrix.cells()
         if name == "AVX512_VNNI" and cell.code is not None
     }

@@ -11,7 +11,6 @@ import pytest
 
 from isagen.matrix.html import NOT_COMPILED, html_text, state_of
 from isagen.matrix.loops import Loop
-from isagen.model.matrix import MatrixCell
 from support.matrices import LEVELS, LOOP, loops_of, matrix_of
 from support.matrices import speeds_of as measured
 
@@ -65,7 +64,7 @@ def with_source(source: str):
 
 
 def test_no_reference_leads_out_of_the_file():
-    text = html_text([("hello", matrix_of(5))])
+    text = html_text([("hello", matrix_of(5), {})])
     for tag, attributes, _ in Elements(text).found:
         for name in ("src", "href", "srcset", "action", "data", "poster", "background", "style"):
             assert attributes.get(name) in (None, "data:,"), (tag, attributes)
@@ -77,7 +76,7 @@ def test_no_reference_leads_out_of_the_file():
 
 
 def test_only_the_page_s_own_scripts_and_style_may_run():
-    elements = Elements(html_text([("hello", matrix_of(5))]))
+    elements = Elements(html_text([("hello", matrix_of(5), {})]))
     policy = next(attributes["content"] for _, attributes, _ in elements.found if "http-equiv" in attributes)
     scripts = [texts for tag, found, texts in elements.found if tag == "script" and "type" not in found]
     assert len(scripts) == 3
@@ -90,17 +89,17 @@ def test_only_the_page_s_own_scripts_and_style_may_run():
 
 @pytest.mark.parametrize("kernels", [0, 1, 5])
 def test_the_page_is_small(kernels):
-    assert len(html_text([("hello", matrix_of(kernels))]).encode()) < 100_000
+    assert len(html_text([("hello", matrix_of(kernels), {})]).encode()) < 100_000
 
 
 def test_five_hundred_kernels_are_below_two_megabytes():
     matrix = matrix_of(500)
-    text = html_text([("hello", matrix)], loops_of("hello", matrix), measured(matrix))
+    text = html_text([("hello", matrix, loops_of(matrix))], measured(matrix))
     assert len(text.encode()) < 2_000_000
 
 
 def test_the_same_matrix_is_the_same_page():
-    assert html_text([("hello", matrix_of(5))]) == html_text([("hello", matrix_of(5))])
+    assert html_text([("hello", matrix_of(5), {})]) == html_text([("hello", matrix_of(5), {})])
 
 
 # ---- escaping
@@ -108,8 +107,8 @@ def test_the_same_matrix_is_the_same_page():
 
 @pytest.mark.parametrize("name", [NASTY, "\udcff.c", "gr\u00f6\u00dfe.cpp", "a\tb.c", "\u202egnp.c"])
 def test_names_hold_any_characters(name):
-    plain = Elements(html_text([("hello", matrix_of(3))]))
-    text = html_text([("hello", with_source(name))])
+    plain = Elements(html_text([("hello", matrix_of(3), {})]))
+    text = html_text([("hello", with_source(name), {})])
     elements = Elements(text)
     shown = name.replace("\udcff", "\ufffd")
     assert [tag for tag, _, _ in elements.found] == [tag for tag, _, _ in plain.found]
@@ -135,8 +134,8 @@ def test_everything_that_a_matrix_says_is_escaped():
         kernels=(first, matrix.kernels[1]),
     )
     loop = Loop(bad, (LOOP.instructions[0]._replace(text=bad, features=(bad,)),))
-    text = html_text([(bad, matrix)], {(bad, first.source, "AVX2"): loop})
-    plain = Elements(html_text([("hello", matrix_of(2, beyond_architecture=("avx",)))]))
+    text = html_text([(bad, matrix, {(first.source, "AVX2"): loop})])
+    plain = Elements(html_text([("hello", matrix_of(2, beyond_architecture=("avx",)), {})]))
     elements = Elements(text)
     assert [tag for tag, _, _ in elements.found] == [tag for tag, _, _ in plain.found]
     assert "alert(1)" not in "".join(
@@ -153,7 +152,7 @@ def test_everything_that_a_matrix_says_is_escaped():
 
 def test_verdicts_are_there_without_scripts():
     matrix = matrix_of(40)
-    elements = Elements(html_text([("hello", matrix)]))
+    elements = Elements(html_text([("hello", matrix, {})]))
     cells = elements.texts("td")[: len(matrix.kernels) * len(matrix.levels)]
     expected = []
     for _, _, cell in matrix.cells():
@@ -168,7 +167,7 @@ def test_verdicts_are_there_without_scripts():
 def test_the_facts_of_the_build_are_there_without_scripts():
     matrix = matrix_of(5, beyond_architecture=("avx", "avx2"), baseline_origin="cpp_args: -mavx2", sealed=False)
     matrix = replace(matrix, seal_reason="isa_seal=false", audited=False, audit_reason="isa_audit=off", lto=True)
-    elements = Elements(html_text([("hello", matrix)]))
+    elements = Elements(html_text([("hello", matrix, {})]))
     said = elements.texts("dd")
     for fact in (
         *("gcc 11.4.0 (C, C++)", "x86_64 linux", "-O3", "HELLO_ISA=LEVEL", "isagen 0.1.0"),
@@ -183,26 +182,18 @@ def test_the_facts_of_the_build_are_there_without_scripts():
 
 
 def test_a_matrix_of_nothing():
-    assert "0 kernels" in html_text([("hello", matrix_of(0))])
+    assert "0 kernels" in html_text([("hello", matrix_of(0), {})])
     assert "no build" in html_text([])
 
 
 def test_several_matrices_are_chosen_by_their_labels():
     first, second = matrix_of(3, "one"), matrix_of(4, "two")
-    text = html_text([("with gcc", first), ("with clang", second)], loops_of("with clang", second))
+    text = html_text([("with gcc", first, {}), ("with clang", second, loops_of(second))])
     assert Elements(text).texts("option")[:2] == ["with gcc", "with clang"]
     assert [len(data_of(text, number)["kernels"]) for number in (0, 1)] == [3, 4]
     # A loop is shown in its own build only.
     assert all(cell["loop"] is None for kernel in data_of(text, 0)["kernels"] for cell in kernel["cells"])
     assert any(cell["loop"] == 0 for kernel in data_of(text, 1)["kernels"] for cell in kernel["cells"])
-
-
-def test_a_kernel_without_a_cell_of_a_level():
-    matrix = matrix_of(1)
-    kernel = replace(matrix.kernels[0], levels={"DEFAULT": MatrixCell("built", "", stubs=())})
-    data = data_of(html_text([("hello", replace(matrix, kernels=(kernel,)))]))
-    assert data["kernels"][0]["cells"][1:] == [None] * 7
-    assert data["kernels"][0]["cells"][0]["state"] == "built"
 
 
 # ---- speeds
@@ -211,12 +202,12 @@ def test_a_kernel_without_a_cell_of_a_level():
 def test_speeds_are_in_the_page():
     matrix = matrix_of(1)
     source = matrix.kernels[0].source
-    data = data_of(html_text([("hello", matrix)], times={source: {"DEFAULT": 8e-6, "AVX2": 2e-6}}))
+    data = data_of(html_text([("hello", matrix, {})], times={source: {"DEFAULT": 8e-6, "AVX2": 2e-6}}))
     assert [[cell["speed"], cell["time"]] for cell in data["kernels"][0]["cells"][:3]] == [
         [1.0, 8.0],
         [4.0, 2.0],
         [None, None],
     ]
-    data = data_of(html_text([("hello", matrix)], times={source: {"AVX2": 2e-6}}))
+    data = data_of(html_text([("hello", matrix, {})], times={source: {"AVX2": 2e-6}}))
     cells = data["kernels"][0]["cells"]
     assert [(cell["speed"], cell["time"]) for cell in cells[:2]] == [(None, None), (None, 2.0)]
