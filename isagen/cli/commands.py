@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 
 from .. import __version__
 from ..model.errors import IsagenError, reported
 from . import audit, cpu, probe, test, tune
-from .examples import examples_text
 from .matrix import add_diff, add_matrix, add_report, add_why
 from .parser import HelpFormatter, Parser, commands_of
 from .project import add_demo, add_doctor, add_init
 
+EXAMPLES = Path(__file__).with_name("examples.toml")
 # In the order of the help text.
 COMMANDS = (
     *(add_init, add_doctor, add_matrix, add_why, add_diff, add_report, test.add, tune.add, probe.add),
@@ -57,7 +59,9 @@ def make_parser() -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for add in COMMANDS:
         add(commands)
+    examples = tomllib.loads(EXAMPLES.read_text(encoding="utf-8"))
     for name, subparser in commands_of(parser).items():
-        subparser.epilog = "\n\n".join(filter(None, [subparser.epilog, examples_text(name)]))
+        lines = (f"  {typed}\n      {effect}" for typed, effect in examples[name].items())
+        subparser.epilog = "\n".join([*([f"{subparser.epilog}\n"] if subparser.epilog else []), "examples:", *lines])
         subparser.formatter_class = HelpFormatter
     return parser

@@ -4,15 +4,17 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
 from isagen.cli import main
 from isagen.cli.commands import make_parser
-from isagen.cli.examples import EXAMPLES, examples_of
 from isagen.cli.main import FOR_MESON
 from isagen.cli.parser import commands_of
 from support.checkout import ROOT
+
+EXAMPLES_OF = tomllib.loads((ROOT / "isagen/cli/examples.toml").read_text(encoding="utf-8"))
 
 
 def refused(capsys, *arguments: str) -> str:
@@ -55,7 +57,7 @@ def test_every_help_ends_with_examples_that_can_be_typed(capsys, name):
     assert caught.value.code == 0
     said = capsys.readouterr().out
     assert "examples:\n  " in said
-    for typed in (example.partition("  # ")[0] for example in examples_of(name)):
+    for typed in EXAMPLES_OF[name]:
         assert typed in said
         words = shlex.split(typed)
         options = make_parser().parse_args(words[1:])
@@ -77,8 +79,7 @@ def test_every_option_has_a_help_text():
 
 
 def test_examples_are_of_commands_that_exist():
-    examples = [example for name in commands_of(make_parser()) for example in examples_of(name)]
-    assert examples and sorted(examples) == sorted(EXAMPLES.splitlines())
+    assert list(EXAMPLES_OF) == list(commands_of(make_parser()))
 
 
 # ---- completion
