@@ -21,7 +21,7 @@ from ..processors.registry import baseline_tables
 from ..processors.table import load_table
 from .output import flush, standard_output, wrapped
 from .parser import Commands
-from .progress import progress
+from .progress import Progress
 
 ALL, NONE, DEFAULT = "all", "none", "default"
 STATUS = "exit status: 0 without findings of the kinds of --fail-on, 1 with some, 2 where a file cannot be read"
@@ -105,7 +105,7 @@ def _results(options: argparse.Namespace, allowances: AllowFiles) -> list[Result
     """
     results: list[Result] = []
     printed = 0
-    with progress() as line, closing(audit_each(options.targets, _baselines(options.baseline), line.show)) as audits:
+    with Progress() as line, closing(audit_each(options.targets, _baselines(options.baseline), line.show)) as audits:
         for audited in map(allowances.apply, audits):
             results.append(audited)
             if options.format == "text" and not options.summary and any(result.decoded for result in results):

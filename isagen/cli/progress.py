@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Self
 
 from rich.console import Console
 from rich.text import Text
@@ -13,19 +12,23 @@ NARROWEST = 20  # the smallest number of columns for a name
 
 
 class Progress:
-    """The line: `show` writes it, `hide` erases it."""
+    """The line, until the block of its `with` ends: `show` writes it, `hide` erases it."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)
         self._status = self._console.status("", spinner="line")  # ASCII only: the terminal may have no other letters
         self._shown = sys.stderr.isatty() and not self._console.is_dumb_terminal
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.hide()
+
     def show(self, name: str, number: int, total: int) -> None:
         """Show the name of a file or run, and its number of `total`, unless `total` is 0."""
         if self._shown:
             count = f"{number} of {total}  " if total else ""
-            encoding = self._console.encoding
-            name = name.encode(encoding, errors="backslashreplace").decode(encoding)
             room = max(self._console.width - 4 - len(count), NARROWEST)
             self._status.update(Text(count + (name if len(name) <= room else f"...{name[3 - room :]}")))
             self._status.start()
@@ -33,13 +36,3 @@ class Progress:
     def hide(self) -> None:
         """Erase the line, so that the caller can print something else; `show` writes the line again."""
         self._status.stop()
-
-
-@contextmanager
-def progress() -> Iterator[Progress]:
-    """Show the line until the block ends."""
-    line = Progress()
-    try:
-        yield line
-    finally:
-        line.hide()

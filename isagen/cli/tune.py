@@ -15,7 +15,7 @@ from ..tune.results import FEWEST, PROGRAM, read_results, results_text
 from .matrix import WHERE
 from .output import add_output, write, write_data
 from .parser import Commands
-from .progress import progress
+from .progress import Progress
 
 
 def add(commands: Commands) -> None:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     measured = []
     if options.args:
         unknown: set[str] = set()
-        with progress() as line:
+        with Progress() as line:
             measured.append(measure(only_matrix(options.where), options.args, options.rounds, line.show, unknown))
         if PROGRAM in measured[0].kernels:
             print("isagen: no line names a kernel: the time of the whole command counts", file=sys.stderr)

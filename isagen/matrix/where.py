@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import metadata, util
-from importlib.machinery import PathFinder
+from importlib import metadata
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -168,23 +168,12 @@ def _matrices(labels: Mapping[Path, str], modules: bool) -> Iterator[Found]:
 def _located(name: str) -> Path | None:
     """Return the folder or file of a module, None if there is no such module. Its parent packages are not imported."""
     first, *rest = name.split(".")
-    if not all(part.isidentifier() for part in (first, *rest)):
-        return None
-    try:
-        spec = util.find_spec(first)
-        full = first
-        for part in rest:
-            if spec is None or spec.submodule_search_locations is None:
-                return None
-            full = f"{full}.{part}"
-            spec = PathFinder.find_spec(full, list(spec.submodule_search_locations))
-    except (ImportError, ValueError):
-        return None
+    spec = PathFinder.find_spec(first) if all(part.isidentifier() for part in (first, *rest)) else None
     if spec is None:
         return None
-    if spec.submodule_search_locations:
-        return Path(next(iter(spec.submodule_search_locations)))
-    return Path(spec.origin) if spec.origin is not None and Path(spec.origin).is_file() else None
+    place = Path(next(iter(spec.submodule_search_locations or ()), spec.origin or "")).joinpath(*rest)
+    files = (place.with_name(place.name + suffix) for suffix in EXTENSION_SUFFIXES if rest)
+    return next((path for path in (place, *files) if path.exists()), None)
 
 
 def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
