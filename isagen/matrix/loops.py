@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from ..binary.formats import demangle, open_binary
 from ..code.code import Code
 from ..model.matrix import Matrix
-from ..processors.decoding import Instruction, Kind
+from ..processors.decoding import Codes, Instruction, Kind
 from ..processors.instruction_sets import InstructionSets, instruction_sets
 from ..processors.instructions import have, normal_name
 from ..processors.registry import decoder_of, is_decoded
@@ -44,85 +45,62 @@ def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[t
     Copies of a kernel with the same code have the loop of the lowest of these copies. Raises `AuditError` if an object
     is damaged or if the decoder is not installed.
     """
-    sets = _sets_of(matrix.features, objects.values())
-    if sets is None:
-        return {}
+    own = {level.name: own_features(matrix, level) for level in matrix.levels}
     by_code: dict[tuple[str, str], Loop | None] = {}
     loops: dict[tuple[str, str], Loop] = {}
-    for level in matrix.levels:
-        search = LoopSearch(sets, own_features(matrix, level), matrix.baseline)
-        for kernel in matrix.kernels:
-            copy, code = (kernel.source, level.name), kernel.levels[level.name].code
-            if copy not in objects:
-                continue
-            key = (kernel.source, code.digest if code is not None else level.name)
+    for kernel, level, cell in matrix.cells():
+        copy = kernel.source, level
+        if copy in objects:
+            key = kernel.source, cell.code.digest if cell.code is not None else level
             if key not in by_code:
-                by_code[key] = search.hot_loop(objects[copy])
-            loop = by_code[key]
-            if loop is not None:
+                by_code[key] = hot_loop(objects[copy], matrix.features, own[level], matrix.baseline)
+            if (loop := by_code[key]) is not None:
                 loops[copy] = loop
     return loops
 
 
-def _sets_of(features: str, objects: Iterable[Path]) -> InstructionSets | None:
-    """Return the instruction sets of the first of `objects` whose code is decoded; None if there is none."""
-    for path in objects:
-        with open_binary(path) as binary:
-            if binary.architecture is not None and is_decoded(binary.architecture):
-                return instruction_sets(features, decoder_of(binary.architecture, str(path)))
-    return None
+def hot_loop(path: Path, features: str, own: tuple[str, ...], baseline: tuple[str, ...]) -> Loop | None:
+    """Return the loop of an object that uses the features `own` of its level, which lower levels do not have, most.
 
+    A loop is the instructions from the target of a direct backward branch to the branch. The score of an innermost
+    loop is the share of its instructions that need such a feature, times the bytes of its widest memory access. Ties
+    are decided by the widest access, and by the number of instructions. None if there is no loop of at most `LONGEST`
+    instructions, or if the code is not decoded.
+    """
+    with open_binary(path) as binary:
+        if binary.architecture is None or not is_decoded(binary.architecture):
+            return None
+        decoder = decoder_of(binary.architecture, str(path))
+        sets = instruction_sets(features, decoder)
+        wanted = _own_codes(sets, own, baseline)
 
-class LoopSearch:
-    """The search for hot loops in the copies of one level. `own` are the features that lower levels do not have."""
+        def score(loop: list[Instruction]) -> tuple[float, int, int]:
+            width = max(map(decoder.memory_bytes, loop))
+            share = sum(one.code in wanted for one in loop) / max(len(loop), SHORTEST)
+            return share * width, width, len(loop)
 
-    def __init__(self, sets: InstructionSets, own: Collection[str], baseline: Collection[str]) -> None:
-        self._sets = sets
-        self._baseline = frozenset(baseline)
-        own_names = frozenset(map(normal_name, own))
-        self._beyond = sets.beyond(baseline)
-        self._own = frozenset(
-            code
-            for code in self._beyond
-            if any(have(own_names, [feature]) for feature in sets.missing([code], baseline))
+        code = Code(binary, decoder)
+        loops = (loop for number in range(len(code)) for loop in _loops(code, number))
+        best = max(loops, key=lambda loop: score(loop[1]), default=None)
+        if best is None:
+            return None
+        # The offsets and branch targets that are shown count from the start of the function.
+        number, loop = best
+        raw = binary.read(loop[0].ip, loop[-1].next_ip - loop[0].ip)
+        moved = decoder.decode(raw, loop[0].ip - code.start(number))
+        shown = (
+            LoopInstruction(at.ip, _text(code, one, at), sets.missing([one.code], baseline))
+            for one, at in zip(loop, moved, strict=True)
         )
+        return Loop(demangle(code.name(number)), tuple(shown))
 
-    def hot_loop(self, path: Path) -> Loop | None:
-        """Return the loop of an object or linked file that uses the level's own features most.
 
-        A loop is the instructions from the target of a direct backward branch to the branch. The score of an innermost
-        loop is the share of its instructions that need an own feature, times the bytes of its widest memory access.
-        Ties are decided by the same product for features beyond the baseline, by the widest access, and by the number
-        of instructions. None if there is no loop of at most `LONGEST` instructions, or if the code is not decoded.
-        """
-        with open_binary(path) as binary:
-            if binary.architecture is None or not is_decoded(binary.architecture):
-                return None
-            code = Code(binary, self._sets.decoder)
-            loops = (loop for number in range(len(code)) for loop in _loops(code, number))
-            best = max(loops, key=lambda loop: self._score(loop[1]), default=None)
-            return self._shown(code, *best) if best is not None else None
-
-    def _score(self, loop: list[Instruction]) -> tuple[float, float, int, int]:
-        """Return the score of a loop, and what decides ties, as `hot_loop` describes them."""
-        width = max(map(self._sets.decoder.memory_bytes, loop))
-        count = max(len(loop), SHORTEST)
-        own = sum(one.code in self._own for one in loop)
-        beyond = sum(one.code in self._beyond for one in loop)
-        return own * width / count, beyond * width / count, width, len(loop)
-
-    def _shown(self, code: Code, number: int, loop: list[Instruction]) -> Loop:
-        """Return a loop as it is shown: its offsets and branch targets count from the start of its function."""
-        start = loop[0].ip
-        raw = code.binary.read(start, loop[-1].next_ip - start)
-        moved = self._sets.decoder.decode(raw, start - code.start(number))
-        return Loop(
-            demangle(code.name(number)),
-            tuple(
-                LoopInstruction(at.ip, _text(code, one, at), self._sets.missing([one.code], self._baseline))
-                for one, at in zip(loop, moved, strict=True)
-            ),
-        )
+@cache
+def _own_codes(sets: InstructionSets, own: tuple[str, ...], baseline: tuple[str, ...]) -> Codes:
+    """Return the codes beyond the baseline that need one of the features `own`."""
+    names = frozenset(map(normal_name, own))
+    beyond = sets.beyond(baseline)
+    return frozenset(code for code in beyond if any(have(names, [name]) for name in sets.missing([code], baseline)))
 
 
 def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:

@@ -5,12 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from isagen.binary.formats import open_binary
-from isagen.binary.protocol import Architecture
-from isagen.matrix.loops import LONGEST, LoopSearch, hot_loops
+from isagen.matrix.loops import LONGEST, hot_loop, hot_loops
 from isagen.matrix.words import own_features
-from isagen.processors.instruction_sets import instruction_sets
-from isagen.processors.registry import decoder_of
 from support.matrices import BASELINE, LEVELS, features_of, flags_of, matrix_of
 from support.projects import need
 
@@ -55,9 +51,8 @@ def compiled(folder, compiler, source, kind, *flags):
     return made
 
 
-def hot_loop(path, own, baseline):
-    decoder = decoder_of(Architecture("elf", 62, 64, "little", "x86-64"), "")
-    return LoopSearch(instruction_sets(decoder.name, decoder), own, baseline).hot_loop(path)
+def loop_of(path, own, baseline):
+    return hot_loop(path, "x86", own, baseline)
 
 
 def own_at(level):
@@ -72,7 +67,7 @@ def mnemonics(loop):
 @pytest.mark.parametrize("level", ["AVX2", "AVX512", "AVX512_VNNI"])
 def test_the_loop_of_real_kernels(tmp_path, compiler, level):
     made = compiled(tmp_path, compiler, SOURCE, ".c", "-O3", "-fPIC", *flags_of(level))
-    loop = hot_loop(made, own_at(level), BASELINE)
+    loop = loop_of(made, own_at(level), BASELINE)
     assert loop.function in ("dot", "scale")
     own = [one for one in loop.instructions if set(one.features) & set(own_at(level))]
     assert own
@@ -92,7 +87,7 @@ def test_the_loop_of_real_kernels(tmp_path, compiler, level):
 def test_offsets_are_those_of_objdump(tmp_path):
     need("objdump")
     made = compiled(tmp_path, "gcc", SOURCE, ".c", "-O3", "-fPIC", *flags_of("AVX2"))
-    loop = hot_loop(made, own_at("AVX2"), BASELINE)
+    loop = loop_of(made, own_at("AVX2"), BASELINE)
     command = ["objdump", "-d", "-M", "intel", "--no-show-raw-insn", f"--disassemble={loop.function}", made]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     start = next(int(line.split()[0], 16) for line in said if line.endswith(f"<{loop.function}>:"))
@@ -105,7 +100,7 @@ def test_offsets_are_those_of_objdump(tmp_path):
 
 
 def test_the_innermost_loop_with_most_of_the_level(tmp_path):
-    loop = hot_loop(compiled(tmp_path, "gcc", LOOPS, ".s"), ("avx2",), BASELINE)
+    loop = loop_of(compiled(tmp_path, "gcc", LOOPS, ".s"), ("avx2",), BASELINE)
     assert loop.function == "work"
     assert mnemonics(loop) == ["vpaddd", "vmulps", "call", "cmp", "jb"]
     assert [one.features for one in loop.instructions] == [("avx2",), ("avx",), (), (), ()]
@@ -118,20 +113,20 @@ def test_the_remainder_s_loop_is_not_the_hot_one(tmp_path):
     loops = f"1: {add * 7}add rax, 1\nnop\nnop\ncmp rax, rcx\njb 1b\n2: {add * 2}jb 2b\nret\n"
     source = f".intel_syntax noprefix\n.globl f\n.type f, @function\nf:\n{loops}.size f, . - f\n"
     made = compiled(tmp_path, "gcc", source + '.section .note.GNU-stack, "", @progbits\n', ".s")
-    assert len(hot_loop(made, ("avx2",), BASELINE).instructions) == 12
+    assert len(loop_of(made, ("avx2",), BASELINE).instructions) == 12
 
 
 def test_without_code_of_the_level_the_widest_loop_counts(tmp_path):
     made = compiled(tmp_path, "gcc", LOOPS, ".s")
-    assert mnemonics(hot_loop(made, ("avx512_f",), BASELINE))[0] == "vpaddd"
-    assert mnemonics(hot_loop(made, (), (*BASELINE, "avx", "avx2")))[0] == "vpaddd"
+    assert mnemonics(loop_of(made, ("avx512_f",), BASELINE))[0] == "vpaddd"
+    assert mnemonics(loop_of(made, (), (*BASELINE, "avx", "avx2")))[0] == "vpaddd"
 
 
 def test_no_loop(tmp_path):
-    assert hot_loop(compiled(tmp_path, "gcc", "int f(int x) { return x + 1; }", ".c", "-O2"), (), BASELINE) is None
+    assert loop_of(compiled(tmp_path, "gcc", "int f(int x) { return x + 1; }", ".c", "-O2"), (), BASELINE) is None
     long = ".globl f\n.type f, @function\nf:\n1:\n" + "nop\n" * LONGEST + "jmp 1b\n.size f, . - f\n"
     note = '.section .note.GNU-stack, "", @progbits\n'
-    assert hot_loop(compiled(tmp_path, "gcc", long + note, ".s"), (), BASELINE) is None
+    assert loop_of(compiled(tmp_path, "gcc", long + note, ".s"), (), BASELINE) is None
 
 
 @pytest.mark.parametrize(
@@ -146,7 +141,7 @@ def test_no_loop(tmp_path):
 def test_jumps_back_that_are_no_loops(tmp_path, body):
     source = f".intel_syntax noprefix\n.globl f\n.type f, @function\nf:\n{body}\n.size f, . - f\n"
     made = compiled(tmp_path, "gcc", source + '.section .note.GNU-stack, "", @progbits\n', ".s")
-    assert hot_loop(made, ("avx2",), BASELINE) is None
+    assert loop_of(made, ("avx2",), BASELINE) is None
 
 
 def test_code_that_is_not_decoded(tmp_path):
@@ -159,9 +154,7 @@ def test_a_loop_of_arm64(tmp_path):
     """What needs one of several features is the level's own if it has one of them."""
     code = "void f(float *a, int n) { for (int i = 0; i < n; i++) a[i] = a[i] * 2 + 1; }"
     made = compiled(tmp_path, "aarch64-linux-gnu-gcc", code, ".c", "-O3", "-march=armv8.2-a+sve")
-    with open_binary(made) as binary:
-        decoder = decoder_of(binary.architecture, "")
-    loop = LoopSearch(instruction_sets("arm64", decoder), ("sve",), ()).hot_loop(made)
+    loop = hot_loop(made, "arm64", ("sve",), ())
     assert loop is not None
     assert ("sve or sme",) in {instruction.features for instruction in loop.instructions}
     assert any(instruction.text.startswith("fm") for instruction in loop.instructions)
