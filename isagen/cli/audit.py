@@ -128,20 +128,14 @@ def kinds_of(text: str) -> Collection[str] | None:
 
     Raises `AuditError` for an unknown kind.
     """
-    words = [word.lower() for part in text.split(",") if (word := part.strip())]
-    if words == [DEFAULT]:
-        return None
-    kinds = (*KINDS, ALL, NONE)
-    for word in words:
+    words = text.lower().replace(",", " ").split()
+    if words in ([DEFAULT], [NONE]):
+        return None if words == [DEFAULT] else frozenset()
+    kinds = (*KINDS, ALL)
+    for word in words or [text]:
         if word not in kinds:
             message = f"there is no kind of finding {word!r}"
             raise AuditError(message, where="--fail-on", remedy=did_you_mean(word, kinds))
-    if not words or (NONE in words and len(set(words)) > 1):
-        message = f"{NONE!r} is given beside other kinds" if words else "no kind of finding is given"
-        remedy = f"give kinds, separated by commas, or {ALL}, or only {NONE}"
-        raise AuditError(message, where="--fail-on", remedy=remedy)
-    if words == [NONE]:
-        return frozenset()
     return frozenset(KINDS) if ALL in words else frozenset(words)
 
 

@@ -30,12 +30,10 @@ def run_command(words: Sequence[str]) -> int:
         import argcomplete
 
         argcomplete.autocomplete(parser)
-    options, unknown = parser.parse_known_args(words)
+    options = parser.parse_args(words)
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2
-    if unknown:
-        commands_of(parser)[options.command].refuse_unknown(unknown)
     try:
         status: int = options.run(options)
     except BrokenPipeError:

@@ -1,14 +1,12 @@
-"""The parser of isagen's arguments: its errors suggest the nearest command, option or value, or refer to the help."""
+"""The parser of isagen's arguments: help as wide as the terminal, and commands of the user behind `--`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import textwrap
-from collections.abc import Iterable
 from typing import Any, NoReturn, TypeAlias
 
-from ..model.errors import did_you_mean
 from ..planning.config import DEFAULT_TABLE
 
 
@@ -24,7 +22,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose errors are one message with a remedy.
+    """An `ArgumentParser` whose errors refer to the help.
 
     If `rest` is set, the result's attribute of that name gets all arguments after `--`, which may start with a dash:
     argparse would read such arguments as options.
@@ -41,28 +39,10 @@ class Parser(argparse.ArgumentParser):
             setattr(options, self.rest, words[end + 1 :])
         return options, unknown
 
-    def error(self, message: str, remedy: str = "") -> NoReturn:
-        """Print the message and the remedy, by default a reference to the help, and exit with status 2."""
-        print(f"{self.prog}: error: {message}\n  {remedy or f'see `{self.prog} --help`'}", file=sys.stderr)
+    def error(self, message: str) -> NoReturn:
+        """Print the message and a reference to the help, and exit with status 2."""
+        print(f"{self.prog}: error: {message}\n  see `{self.prog} --help`", file=sys.stderr)
         sys.exit(2)
-
-    def refuse_unknown(self, words: Iterable[str]) -> NoReturn:
-        """Report the first of the unknown arguments."""
-        word = next(iter(words))
-        name = word.partition("=")[0]
-        if word.startswith("-"):
-            options = [one for action in self._actions for one in action.option_strings if one.startswith("--")]
-            self.error(f"there is no option {name!r}", did_you_mean(name, options))
-        self.error(f"there is no place for the argument {word!r}")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is None or value in action.choices:
-            return
-        choices = [str(choice) for choice in action.choices]
-        if isinstance(action, argparse._SubParsersAction):
-            self.error(f"there is no command {value!r}", did_you_mean(str(value), choices))
-        name = "/".join(action.option_strings) or action.metavar or action.dest
-        self.error(f"{name}: unknown value {value!r}", did_you_mean(str(value), choices))
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # a string: at run time, the class is not generic

