@@ -52,9 +52,12 @@ def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) 
 def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Selection:
     """Return the selection of a machine that lacks `missing`: the highest built, supported and allowed level."""
     variable, override, meaning = _asked(matrix, environment)
-    asked = None if meaning.startswith("-") else matrix.level(meaning)
-    off = matrix.level(meaning[1:]) if meaning.startswith("-") else None
-    excluded = [level.name for level in matrix.levels if _is_excluded(level, asked, off)]
+    asked, off = matrix.level(meaning), matrix.level(meaning[1:]) if meaning.startswith("-") else None
+    excluded = []
+    if asked is not None:
+        excluded = [level.name for level in matrix.levels if level.name not in (asked.name, *asked.requires)]
+    elif off is not None:
+        excluded = [level.name for level in matrix.levels if off.name in (level.name, *level.requires)]
     usable = [level.name for level in matrix.levels if level.verdict == BUILT and not missing[level.name]]
     allowed = [name for name in usable if name not in excluded]
     return Selection(
@@ -74,13 +77,6 @@ def _asked(matrix: Matrix, environment: Mapping[str, str]) -> tuple[str, str, st
         if value.strip():
             return alias.variable, value, alias.meaning(value.strip())
     return matrix.override, "", ""
-
-
-def _is_excluded(level: MatrixLevel, asked: MatrixLevel | None, off: MatrixLevel | None) -> bool:
-    """Return whether an override excludes a level: `asked` is the level that it allows, `off` one that it disables."""
-    if asked is not None:
-        return level.name != asked.name and level.name not in asked.requires
-    return off is not None and (level.name == off.name or off.name in level.requires)
 
 
 def _missing(level: MatrixLevel, cpu: Cpu) -> tuple[str, ...]:

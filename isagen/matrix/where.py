@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ..audit.builds import MESON_FOLDER, build_of, is_build
-from ..audit.files import WHEEL, files_in, other_format, unpacked
+from ..audit.files import WHEEL, files_in, unpacked
 from ..binary.formats import is_binary, open_binary
 from ..model.errors import IsagenError, ProjectError
 from ..model.matrix import Matrix
@@ -57,22 +57,19 @@ def find_matrices(where: str) -> list[Found]:
     if path.suffix == WHEEL and path.is_file():
         with unpacked(path) as folder:
             return _in_files(where, _relative(folder))
-    if path.is_file():
-        return _in_files(where, {path: where})
-    files = _relative(path) if path.is_dir() else {}
-    has_files = any(is_binary(file) or file.suffix == WHEEL for file in files)
-    if not has_files and (plans := _editable_plans(where)):
-        return _in_builds(where, plans)
-    module = None if has_files else _located(where)  # a module may have the name of a folder here
-    if module is None and not path.is_dir():
+    files = _relative(path) if path.is_dir() else {path: where} if path.is_file() else {}
+    if not any(is_binary(file) or file.suffix == WHEEL for file in files) and not path.is_file():
+        # A module may have the name of a folder here.
+        if plans := _editable_plans(where):
+            return _in_builds(where, plans)
+        if module := _located(where):
+            inside = _relative(module) if module.is_dir() else {}
+            names = {file: ".".join((where, *name.partition(".")[0].split("/"))) for file, name in inside.items()}
+            return _in_files(where, names or {module: where}, modules=True)
+    if not path.exists():
         configure = "; `meson setup BUILD_DIR` makes a build folder" if Path("meson.build").is_file() else ""
         raise ProjectError("is no folder, file or installed module", where=where, remedy=WANTED + configure)
-    if module is None:
-        return _in_files(where, files)
-    if module.is_file():
-        return _in_files(where, {module: where}, modules=True)
-    names = {file: ".".join((where, *name.partition(".")[0].split("/"))) for file, name in _relative(module).items()}
-    return _in_files(where, names, modules=True)
+    return _in_files(where, files)
 
 
 def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
@@ -179,7 +176,6 @@ def _located(name: str) -> Path | None:
 def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
     """Return the error for a place without a matrix. It says which other files are there."""
     binaries = sum(map(is_binary, files))
-    formats = sorted({name for path in files if (name := other_format(path))})
     if is_build(Path(where)):
         message, remedy = (
             "is a build folder of Meson without a plan of isagen",
@@ -188,8 +184,6 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
     elif binaries:
         message = f"{'its binary has' if binaries == 1 else f'its {binaries} binaries have'} no build matrix of isagen"
         remedy = "built without isagen, or by an older version of it; give the build folder"
-    elif formats:
-        message, remedy = f"its binaries are {' and '.join(formats)} files, which isagen does not read", ""
     else:
         message, remedy = (
             "no build of isagen is here",

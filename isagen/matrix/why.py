@@ -68,8 +68,14 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     # If several sources register the stub, `kernel` is the source whose copy the stub calls at this level.
     other = len(kernels) > 1 and called != level.name
     source = [f"{kernel_name} at {level.name}: the copy of {called}"] if other else []
+    runs = []
+    if running is not None:
+        best, at = running
+        runs = [
+            f"runs here: the copy of {best.levels[at].folded or at}{f', {best.source}' if len(kernels) > 1 else ''}"
+        ]
     withheld = [f"{matrix.withhold}() may withhold features; it is not called here"] if matrix.withhold else []
-    details = *explanation.details, *source, *_runs_here(running, len(kernels) > 1), *withheld
+    details = *explanation.details, *source, *runs, *withheld
     return replace(explanation, details=details)
 
 
@@ -90,14 +96,6 @@ def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -
         return None
     allowed = [name for name, missing in here.missing.items() if not missing and name not in here.excluded]
     return next(_copies(matrix, kernels, allowed), None)
-
-
-def _runs_here(running: tuple[MatrixKernel, str] | None, several: bool) -> Iterator[str]:
-    """Yield a line about the copy `running`, with its source if `several` kernels have the stub."""
-    if running is not None:
-        kernel, level = running
-        source = f", {kernel.source}" if several else ""
-        yield f"runs here: the copy of {kernel.levels[level].folded or level}{source}"
 
 
 def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Explanation:

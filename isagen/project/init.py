@@ -111,33 +111,27 @@ def _fragment(folder: Path, fragment: str) -> Iterator[tuple[str, str]]:
 
 def package_name(name: str | None, folder: Path) -> str:
     """Return `name`, or else a package name made from the folder's. Raises `ProjectError` if `name` is not valid."""
-    if name is not None:
-        reason, remedy = _conflict(name), f"take another name: {name}_package"
-        if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
-            reason = "it is no name in Python"
-            remedy = "use letters, digits and _, and start with a letter"
-        if reason:
-            raise ProjectError(f"{name!r} cannot name the package: {reason}", where="--name", remedy=remedy)
-        return name
-    package = _plain(folder.resolve().name).lower()
-    if not package or not package[0].isalpha():
-        package = f"my_{package}".rstrip("_")
-    return f"{package}_package" if _conflict(package) else package
+    if name is None:
+        package = _plain(folder.resolve().name).lower()
+        package = package if package[:1].isalpha() else f"my_{package}".rstrip("_")
+        return f"{package}_package" if _is_taken(package) else package
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        remedy = "use letters, digits and _, and start with a letter"
+        raise ProjectError(f"{name!r} cannot name the package: it is no name in Python", where="--name", remedy=remedy)
+    if _is_taken(name):
+        message = f"{name!r} cannot name the package: Python, its standard library or the project uses this name"
+        raise ProjectError(message, where="--name", remedy=f"take another name: {name}_package")
+    return name
+
+
+def _is_taken(name: str) -> bool:
+    return keyword.iskeyword(name) or name in sys.stdlib_module_names or name in TAKEN_NAMES
 
 
 def _plain(text: str) -> str:
     """Return a text as a word of ASCII letters, digits and underscores."""
     letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.sub(r"\W+", "_", letters).strip("_")
-
-
-def _conflict(name: str) -> str:
-    """Return why a package cannot have a name although it is an identifier; "" if it can."""
-    if keyword.iskeyword(name):
-        return "it is a keyword of Python"
-    if name in sys.stdlib_module_names:
-        return "a module of Python's standard library has this name"
-    return "a folder of the project has this name" if name in TAKEN_NAMES else ""
 
 
 def signed(text: str) -> str:

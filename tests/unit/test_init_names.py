@@ -7,6 +7,8 @@ import pytest
 from isagen.project.init import package_name
 from support.init import refused, run
 
+USED = "Python, its standard library or the project uses this name"
+
 
 @pytest.fixture
 def empty(tmp_path) -> Path:
@@ -56,9 +58,9 @@ def test_name_that_cannot_be(empty, name):
 @pytest.mark.parametrize(
     ("name", "reason", "remedy"),
     [
-        ("class", "it is a keyword of Python", "take another name: class_package"),
-        ("json", "a module of Python's standard library has this name", "take another name: json_package"),
-        ("kernels", "a folder of the project has this name", "take another name: kernels_package"),
+        ("class", USED, "take another name: class_package"),
+        ("json", USED, "take another name: json_package"),
+        ("kernels", USED, "take another name: kernels_package"),
         ("a-b", "it is no name in Python", "use letters, digits and _, and start with a letter"),
     ],
 )
