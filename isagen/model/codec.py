@@ -1,7 +1,8 @@
-"""Reads frozen dataclasses from JSON that `json.dumps(value, default=vars)` wrote, and checks the fields' types."""
+"""Writes frozen dataclasses as JSON with the number of a format, and reads them, with a check of the fields' types."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from functools import cache, partial
@@ -9,6 +10,26 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+
+
+def to_text(value: Any, file_format: int) -> str:
+    """Return a dataclass as JSON of a format."""
+    return json.dumps({"format": file_format, **vars(value)}, separators=(",", ":"), default=vars)
+
+
+def from_text(kind: type[T], text: bytes | str, *formats: int) -> T:
+    """Return the instance of `kind` that JSON of one of the `formats` describes, of which the newest is the last.
+
+    Raises ValueError if the text is of another format or damaged.
+    """
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise ValueError("its values are nested too deep") from None
+    file_format = data.pop("format", None) if isinstance(data, dict) else None
+    if file_format not in formats:
+        raise ValueError(f"it is of format {file_format}, and this isagen reads format {formats[-1]}")
+    return from_data(kind, data)
 
 
 def from_data(kind: type[T], data: Any) -> T:

@@ -6,11 +6,10 @@ stubs and code in the level's objects (`record.LEVEL_OWNER`).
 
 from __future__ import annotations
 
-import json
 import zlib
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from .codec import from_data
+from .codec import from_text, to_text
 from .errors import AuditError
 from .matrix import MATRIX_FORMAT, LevelCode, Matrix
 from .plan import BUILT, DISABLED, UNAVAILABLE
@@ -25,8 +24,7 @@ FORMATS = (2, MATRIX_FORMAT)
 
 def pack(value: Matrix | LevelCode) -> bytes:
     """Return the content of a note."""
-    data = json.dumps({"format": MATRIX_FORMAT, **vars(value)}, separators=(",", ":"), default=vars)
-    return zlib.compress(data.encode("ascii"), 6)  # 9 would make it half a percent smaller in twice the time
+    return zlib.compress(to_text(value, MATRIX_FORMAT).encode(), 6)  # 9: half a percent smaller in twice the time
 
 
 def unpack(kind: type[T], note: bytes, shown: str) -> T:
@@ -35,21 +33,13 @@ def unpack(kind: type[T], note: bytes, shown: str) -> T:
     Raises `AuditError` if the note is damaged or of another format.
     """
     try:
-        text = zlib.decompressobj().decompress(note, LONGEST)
-        data: Any = json.loads(text)
-        file_format = data.pop("format")
-        if file_format not in FORMATS:
-            raise AuditError(
-                f"its build matrix is of format {file_format}, and this isagen reads format {MATRIX_FORMAT}",
-                where=shown,
-                remedy="read it with the isagen that built it, or build it again with this one",
-            )
-        value = from_data(kind, data)
+        value = from_text(kind, zlib.decompressobj().decompress(note, LONGEST), *FORMATS)
         if isinstance(value, Matrix):
             _check(value)
-        return value
-    except (zlib.error, ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError) as problem:
-        raise AuditError(f"its build matrix is damaged: {problem}", where=shown) from None
+    except (zlib.error, ValueError, MemoryError) as problem:
+        remedy = "read it with the isagen that built it, or build it again with this one"
+        raise AuditError(f"its build matrix cannot be read: {problem}", where=shown, remedy=remedy) from None
+    return value
 
 
 def _check(matrix: Matrix) -> None:

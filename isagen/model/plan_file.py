@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from .codec import from_data
+from .codec import from_text, to_text
 from .errors import PlanError, ProjectError
-from .files import AnyPath
+from .files import AnyPath, read_bytes
 from .names import PLAN, TOOL_FOLDER
 from .plan import Build
 from .registrations import Registrations
@@ -24,7 +23,7 @@ RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD
 
 def plan_text(build: Build) -> str:
     """Return the text of a plan file."""
-    return json.dumps({"format": PLAN_FORMAT, **vars(build)}, default=vars) + "\n"
+    return to_text(build, PLAN_FORMAT) + "\n"
 
 
 def read_plan(path: AnyPath) -> Build:
@@ -42,7 +41,7 @@ def linkers_folder(plan_name: str, mode: str) -> str:
 
 def registrations_text(registrations: Registrations) -> str:
     """Return the text of a file of registrations."""
-    return json.dumps({"format": PLAN_FORMAT, **vars(registrations)}, default=vars) + "\n"
+    return to_text(registrations, PLAN_FORMAT) + "\n"
 
 
 def read_registrations(path: Path) -> Registrations:
@@ -83,16 +82,7 @@ def plans_in(folder: Path) -> Iterator[Path]:
 def _read(kind: type[T], path: AnyPath, remedy: str) -> T:
     """Return the instance of `kind` that a file describes. Raises `PlanError` with the `remedy` if reading fails."""
     try:
-        with open(path, encoding="utf-8") as stream:
-            data: Any = json.load(stream)
-        if not isinstance(data, dict):
-            raise ValueError("it is not a JSON object")
-        file_format = data.pop("format", None)
-        if file_format == PLAN_FORMAT:
-            return from_data(kind, data)
-        problem = f"is of format {file_format}, and this isagen reads format {PLAN_FORMAT}: another version wrote it"
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
-    except (ValueError, RecursionError) as error:
-        problem = f"cannot be read: it is damaged: {error}"
-    raise PlanError(problem, where=str(path), remedy=remedy)
+        return from_text(kind, read_bytes(path), PLAN_FORMAT)
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else problem
+        raise PlanError(f"cannot be read: {reason}", where=str(path), remedy=remedy) from None

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
-from .codec import from_data
+from .codec import from_text
 from .errors import AuditError
 
 RECORD_OWNER = "isagen"
@@ -84,14 +83,7 @@ def matches(name: str, pattern: str) -> bool:
 def record_from_json(text: bytes | str, shown: str) -> Record:
     """Return the record in a note's text. Raises `AuditError` if the record is damaged, or of a later isagen."""
     try:
-        data: dict[str, Any] = json.loads(text)
-        file_format, own = data.pop("format"), MODULE_FORMAT if "module" in data else RECORD_FORMAT
-        if file_format != own:
-            raise AuditError(
-                f"its record is of format {file_format}, and this isagen reads format {own}",
-                where=shown,
-                remedy="read it with an isagen as new as the one that built it",
-            )
-        return from_data(Record, data)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        raise AuditError(f"its record is damaged: {problem}", where=shown) from None
+        return from_text(Record, text, MODULE_FORMAT, RECORD_FORMAT)
+    except ValueError as problem:
+        remedy = "read it with an isagen as new as the one that built it"
+        raise AuditError(f"its record cannot be read: {problem}", where=shown, remedy=remedy) from None

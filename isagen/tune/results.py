@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from ..model.codec import from_data
+from ..model.codec import from_text, to_text
 from ..model.errors import ConfigError
 
 RESULTS_FORMAT = 2
@@ -53,17 +52,14 @@ class Results:
 
 def results_text(results: Results) -> str:
     """Return the text of a file of results."""
-    return json.dumps({"format": RESULTS_FORMAT, **vars(results)}, indent=1, default=vars) + "\n"
+    return to_text(results, RESULTS_FORMAT) + "\n"
 
 
 def read_results(path: Path) -> Results:
     """Read a file of results. Raises `ConfigError` if it cannot be read."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(data, dict) or data.pop("format", None) != RESULTS_FORMAT:
-            raise ValueError(f"it is not of format {RESULTS_FORMAT}")
-        return _checked(from_data(Results, data))
-    except (OSError, ValueError, RecursionError) as problem:
+        return _checked(from_text(Results, path.read_bytes(), RESULTS_FORMAT))
+    except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else problem
         raise ConfigError(
             f"cannot be read: {reason}", where=str(path), remedy="give a file that `isagen tune --save` wrote"

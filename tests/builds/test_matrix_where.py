@@ -112,10 +112,10 @@ def test_a_build_that_cannot_be_read_hides_no_other(house):
         plan = json.loads((house.project.folder / "build/isagen/isa_plan.json").read_text())
         old.write_text(json.dumps({**plan, "format": 1}))
         said = ask(house.project, "matrix", ".")
-        assert "isagen: warning: older/isagen/isa_plan.json: is of format 1" in said
+        assert "isagen: warning: older/isagen/isa_plan.json: cannot be read: it is of format 1" in said
         assert "hello: 2 kernels x " in said
         said = ask(house.project, "matrix", "older", check=False)
-        assert said.startswith("isagen: error: older/isagen/isa_plan.json: is of format 1")
+        assert said.startswith("isagen: error: older/isagen/isa_plan.json: cannot be read: it is of format 1")
     finally:
         shutil.rmtree(house.project.folder / "older")
 
@@ -208,14 +208,12 @@ def test_wheels_in_a_folder(tmp_path):
 
 def test_what_holds_no_matrix(house, tmp_path):
     shutil.copy(shutil.which("true"), tmp_path / "true")
-    for name, content in {"mac.whl": b"\xcf\xfa\xed\xfe" + b"\0" * 60, "pure.whl": b"x = 1\n"}.items():
-        with zipfile.ZipFile(tmp_path / name, "w") as archive:
-            archive.writestr("pkg/one.so", content)
+    with zipfile.ZipFile(tmp_path / "pure.whl", "w") as archive:
+        archive.writestr("pkg/one.so", b"x = 1\n")
     (tmp_path / "empty").mkdir()
     (tmp_path / "failed/meson-info").mkdir(parents=True)
     for where, said in {
         "true": "its binary has no build matrix of isagen\n  built without isagen",
-        "mac.whl": "its binaries are Mach-O files, which isagen does not read",
         "pure.whl": "no build of isagen is here",
         "empty": "no build of isagen is here",
         "failed": "is a build folder of Meson without a plan of isagen\n  configuring failed, or ",

@@ -93,7 +93,7 @@ def test_a_linker_that_strips_the_note_and_the_mode_that_only_warns(tmp_path):
     )
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     project = new(tmp_path, "-Disa_audit=warn", COMPILER_PATH=str(tools))
-    assert f'"ld": "{script}"' in project.path("isagen/isa_plan.json").read_text()
+    assert f'"ld":"{script}"' in project.path("isagen/isa_plan.json").read_text()
     project.environment["COMPILER_PATH"] = str(tools)
     done = target(project, "plain")
     assert done.returncode == 0

@@ -286,10 +286,12 @@ def test_the_variables_that_narrow_the_level_are_shown():
 def test_notes_that_are_damaged_or_of_another_format():
     note = pack(matrix_of(2))
     for damaged in (b"", note[:-40], b"x" + note, note[:50] + b"\0\0" + note[52:], pack(LevelCode("a", "b", {}))):
-        with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
+        with pytest.raises(AuditError, match=r"^x\.so: its build matrix cannot be read: "):
             unpack(Matrix, damaged, "x.so")
     for number in (1, 99):
-        with pytest.raises(AuditError, match=rf"its build matrix is of format {number},.*\n.*the isagen that built"):
+        with pytest.raises(
+            AuditError, match=rf"its build matrix cannot be read: it is of format {number},.*\n.*the isagen that built"
+        ):
             unpack(Matrix, zlib.compress(json.dumps({"format": number}).encode()), "x.so")
 
 
@@ -357,9 +359,9 @@ def test_notes_whose_parts_do_not_fit():
         replace(matrix, levels=(*matrix.levels, matrix.levels[0])),
         replace(matrix, levels=(replace(matrix.levels[0], verdict="odd"), *matrix.levels[1:])),
     ):
-        with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
+        with pytest.raises(AuditError, match=r"^x\.so: its build matrix cannot be read: "):
             unpack(Matrix, pack(damaged), "x.so")
     text = json.dumps({"format": 2, **asdict(LevelCode("a", "b", {}))})
     assert unpack(LevelCode, zlib.compress(text.encode()), "x.so").project == "a"
-    with pytest.raises(AuditError, match=r"^x\.so: its build matrix is damaged: "):
+    with pytest.raises(AuditError, match=r"^x\.so: its build matrix cannot be read: "):
         unpack(LevelCode, zlib.compress(b" " * (LONGEST - len(text) + 1) + text.encode(), 1), "x.so")

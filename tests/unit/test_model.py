@@ -62,7 +62,10 @@ def test_names_that_are_not_utf_8_are_written_and_read(tmp_path):
 def test_a_plan_of_another_format(tmp_path, format_):
     path = tmp_path / plan_name()
     path.write_text(json.dumps({**json.loads(plan_text(whole_build())), "format": format_}))
-    with pytest.raises(PlanError, match=rf"isa_plan\.json: is of format .* reads format {PLAN_FORMAT}.*\n.*--reconfig"):
+    with pytest.raises(
+        PlanError,
+        match=rf"isa_plan\.json: cannot be read: it is of format .* reads format {PLAN_FORMAT}.*\n.*--reconfig",
+    ):
         read_plan(path)
 
 
@@ -72,7 +75,7 @@ def test_isagen_matrix_says_that_a_plan_is_of_another_format(tmp_path, capsys, f
     (tmp_path / plan_name()).write_text(json.dumps({"format": format_, "isagen": "0.1.0", "levels": []}))
     assert main(["matrix", str(tmp_path)]) == 1
     said = capsys.readouterr().err
-    assert said.startswith(f"isagen: error: {tmp_path}/{plan_name()}: is of format {format_}, ")
+    assert said.startswith(f"isagen: error: {tmp_path}/{plan_name()}: cannot be read: it is of format {format_}, ")
     assert "meson setup --reconfigure" in said
 
 
@@ -93,14 +96,14 @@ def test_a_damaged_plan(tmp_path, change, said):
     data = json.loads(plan_text(whole_build()))
     change(data)
     (tmp_path / plan_name()).write_text(json.dumps(data))
-    with pytest.raises(PlanError, match=f"it is damaged: it is no Build: .*{said}"):
+    with pytest.raises(PlanError, match=f"cannot be read: it is no Build: .*{said}"):
         read_plan(tmp_path / plan_name())
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{", b"\xff", b"null", b"[" * 100_000])
 def test_a_plan_that_is_no_object(tmp_path, content):
     (tmp_path / plan_name()).write_bytes(content)
-    with pytest.raises(PlanError, match=r"cannot be read: it is damaged"):
+    with pytest.raises(PlanError, match="cannot be read: "):
         read_plan(tmp_path / plan_name())
 
 

@@ -75,7 +75,9 @@ def test_the_record_of_a_private_module_is_read_and_older_records_too():
     assert "module" not in record.to_json()
     assert record_from_json(record.to_json(), "") == record
     later = record.to_json().replace('{"format":1,', '{"format":9,')
-    with pytest.raises(AuditError, match=r"x\.so: its record is of format 9, and this isagen reads format 1"):
+    with pytest.raises(
+        AuditError, match=r"x\.so: its record cannot be read: it is of format 9, and this isagen reads format 1"
+    ):
         record_from_json(later, "x.so")
 
 
