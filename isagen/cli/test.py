@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..matrix.terminal import printed
-from ..matrix.where import find_matrices
+from ..matrix.where import selectable_matrices
 from ..model.errors import ConfigError
 from ..testing.runs import FAILED, NOT_RUN, PASSED, Run, run_levels, wanted_levels
 from .matrix import WHERE
@@ -46,8 +46,8 @@ def run(options: argparse.Namespace) -> int:
     if not any(options.args[:1]):
         raise ConfigError("there is no command", where="isagen test", remedy="name it: isagen test -- pytest")
     names = [name for name in re.split(r"[\s,]+", options.levels) if name]
-    matrices = [found.matrix for found in find_matrices(options.of)]
-    levels = wanted_levels(matrices, names, options.of)
+    matrices = selectable_matrices(options.of)
+    levels = wanted_levels(matrices, names)
     runs = list(run_levels(matrices, levels, options.args, options.emulated))
     if options.format == "json":
         write_data(options, {"command": options.args, "levels": [asdict(one) for one in runs]})

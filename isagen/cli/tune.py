@@ -69,15 +69,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     """Raise `ConfigError` for options that cannot work, before a benchmark runs for minutes."""
-    if options.rounds < FEWEST:
-        raise ConfigError(
-            f"{options.rounds} rounds are too few to compare", where="--rounds", remedy=f"give at least {FEWEST}"
-        )
-    if not 0 <= options.margin < 100:
-        raise ConfigError(
-            f"{options.margin} is not from 0 to 100 percent", where="--margin", remedy="give a percentage: --margin 3"
-        )
-    if not options.args and (options.save or not options.merge):
-        raise ConfigError(
-            "there is no benchmark", where="isagen tune", remedy="name it: isagen tune build -- python bench.py"
-        )
+    no_command = not options.args and (options.save or not options.merge)
+    for wrong, where, message, remedy in (
+        (options.rounds < FEWEST, "--rounds", f"{options.rounds} rounds are too few", f"give at least {FEWEST}"),
+        (
+            not 0 <= options.margin < 100,
+            "--margin",
+            f"{options.margin} is not from 0 to 100 percent",
+            "give one: --margin 3",
+        ),
+        (no_command, "isagen tune", "there is no benchmark", "name it: isagen tune build -- python bench.py"),
+    ):
+        if wrong:
+            raise ConfigError(message, where=where, remedy=remedy)

@@ -72,6 +72,21 @@ def find_matrices(where: str) -> list[Found]:
     return _in_files(where, files)
 
 
+def selectable_matrices(where: str) -> list[Matrix]:
+    """Return the matrices of `find_matrices` whose level an environment variable selects.
+
+    Raises `ProjectError` if there is none.
+    """
+    matrices = [found.matrix for found in find_matrices(where) if found.matrix.override]
+    if not matrices:
+        message, remedy = (
+            "its level cannot be chosen: isa.toml has no override",
+            'set override = "NAME_ISA" and build it',
+        )
+        raise ProjectError(message, where=where, remedy=remedy)
+    return matrices
+
+
 def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
     """Return the matrices of builds, with a warning of each that may be outdated.
 

@@ -89,22 +89,21 @@ def problem_of(error: IsagenError) -> Check:
 
 def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
     """Check a program. It must be on PATH, unless builds are `isolated`: pip then installs it."""
+    name = names[0]
     program = next(filter(None, map(shutil.which, names)), None)
+    if program is None and isolated:
+        return Check(True, f"{name} is not installed; pip fetches it for isolated builds")
     if program is None:
-        beside = shutil.which(names[0], path=str(Path(sys.executable).parent))
-        if beside and not isolated:
-            return Check(False, f"{names[0]} ({beside}) is not on PATH", "activate its environment, or add its folder")
-        if isolated:
-            return Check(True, f"{names[0]} is not installed; pip fetches it for isolated builds")
-        package = PACKAGED.get(names[0], names[0])
-        return Check(
-            False, f"{names[0]} is not installed", f"pip install {names[0]}, or the distribution's package {package}"
-        )
+        beside = shutil.which(name, path=str(Path(sys.executable).parent))
+        if beside:
+            return Check(False, f"{name} ({beside}) is not on PATH", "activate its environment, or add its folder")
+        remedy = f"pip install {name}, or the distribution's package {PACKAGED.get(name, name)}"
+        return Check(False, f"{name} is not installed", remedy)
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     version = (done.stdout.split() or ["?"])[0]
     if minimum and older(version, minimum):
-        return Check(False, f"{names[0]} {version} ({program}) is older than {minimum}", "pip install --upgrade meson")
-    return Check(True, f"{names[0]} {version} ({program})")
+        return Check(False, f"{name} {version} ({program}) is older than {minimum}", f"pip install --upgrade {name}")
+    return Check(True, f"{name} {version} ({program})")
 
 
 def _languages(sources: Sources) -> list[str]:

@@ -37,19 +37,12 @@ class Run:
     loaded: Mapping[str, int] | None = None
 
 
-def wanted_levels(matrices: Sequence[Matrix], names: Sequence[str], where: str) -> list[str]:
+def wanted_levels(matrices: Sequence[Matrix], names: Sequence[str]) -> list[str]:
     """Return the levels to run, lowest first: those of `names`, or, if `names` is empty, those of all matrices.
 
-    Raises `ConfigError` for a name that is no level, and `ProjectError` if no level can be selected.
+    Raises `ConfigError` for a name that is no level.
     """
-    selectable = [matrix for matrix in matrices if matrix.override]
-    if not selectable:
-        raise ProjectError(
-            "its level cannot be chosen: isa.toml has no override",
-            where=where,
-            remedy='set override = "NAME_ISA" for the build that is tested',
-        )
-    levels = list(dict.fromkeys(level.name for matrix in selectable for level in matrix.levels))
+    levels = list(dict.fromkeys(level.name for matrix in matrices for level in matrix.levels))
     for name in names:
         if name.upper() not in levels:
             raise ConfigError(f"unknown level {name!r}", where="--levels", remedy=did_you_mean(name, levels))
@@ -62,20 +55,13 @@ def run_levels(
 ) -> Iterator[Run]:
     """Run `command` at each of the levels, and yield the result of each."""
     for level in levels:
-        built = {
-            matrix.override: found
-            for matrix in matrices
-            if matrix.override and (found := matrix.level(level)) and found.verdict == BUILT
-        }
+        found = {matrix.override: of_level for matrix in matrices if (of_level := matrix.level(level))}
+        built = {variable: of_level for variable, of_level in found.items() if of_level.verdict == BUILT}
         if built:
             yield _run_where_it_can(matrices[0], level, built, command, emulated)
         else:
-            yield Run(level, NOT_RUN, reason=_not_built(matrices, level))
-
-
-def _not_built(matrices: Sequence[Matrix], level: str) -> str:
-    found = next(found for matrix in matrices if (found := matrix.level(level)))
-    return f"{found.verdict}: {found.reason}"
+            first = next(iter(found.values()))
+            yield Run(level, NOT_RUN, reason=f"{first.verdict}: {first.reason}")
 
 
 def _run_where_it_can(

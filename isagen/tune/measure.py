@@ -12,7 +12,7 @@ from functools import cache
 from hashlib import sha256
 
 from ..matrix.selection import selection_here
-from ..matrix.where import find_matrices
+from ..matrix.where import selectable_matrices
 from ..matrix.why import find_kernels
 from ..model.errors import ProjectError
 from ..model.matrix import Matrix
@@ -29,23 +29,13 @@ SourceOf = Callable[[str], str | None]
 
 
 def only_matrix(where: str) -> Matrix:
-    """Return the only matrix at `where`.
-
-    Raises `ProjectError` if there are several, or if no environment variable selects the build's level.
-    """
-    matrices = [found.matrix for found in find_matrices(where)]
-    if len(matrices) > 1:
+    """Return the matrix at `where` whose level can be selected. Raises `ProjectError` if there are several or none."""
+    matrix, *others = selectable_matrices(where)
+    if others:
         raise ProjectError(
-            f"contains {len(matrices)} sets of kernels: {', '.join(matrix.project for matrix in matrices)}",
+            f"contains {1 + len(others)} sets of kernels: {', '.join(one.project for one in (matrix, *others))}",
             where=where,
             remedy="give a module or library that contains one of them",
-        )
-    matrix = matrices[0]
-    if not matrix.override:
-        raise ProjectError(
-            "its level cannot be chosen: isa.toml has no override",
-            where=where,
-            remedy='set override = "NAME_ISA" for the build that is measured',
         )
     return matrix
 

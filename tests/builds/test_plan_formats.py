@@ -44,7 +44,5 @@ def test_one_clear_error(old):
         assert done.returncode != 0, command
         assert "Traceback" not in done.stdout, command
         assert len(said) == 1, (command, done.stdout)
-        assert f"cannot be read: it is of format 2, and this isagen reads format {PLAN_FORMAT}" in said[0], (
-            command
-        )
+        assert f"cannot be read: it is of format 2, and this isagen reads format {PLAN_FORMAT}" in said[0], command
         assert "meson setup --reconfigure" in done.stdout, command

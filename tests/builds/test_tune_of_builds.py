@@ -56,7 +56,7 @@ def test_what_is_useless_is_dropped(tune):
     ("arguments", "message"),
     [
         (["build"], "there is no benchmark\n  name it: isagen tune build -- python bench.py"),
-        (["build", "--rounds", "3", "--", "true"], "--rounds: 3 rounds are too few to compare\n  give at least 6"),
+        (["build", "--rounds", "3", "--", "true"], "--rounds: 3 rounds are too few\n  give at least 6"),
         (["build", "--", "./none"], "./none: cannot be run: No such file or directory"),
         (["build", "--", "false"], "false: ended with status 1"),
         (["build", "--merge", "none.json"], "none.json: cannot be read: No such file"),
