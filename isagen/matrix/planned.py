@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from ..model.matrix import BuildLevel, LevelCode, Matrix, MatrixCell, MatrixCompiler, MatrixKernel, MatrixLevel
-from ..model.plan import BUILT, Build, KernelRow, LevelRow
+from ..model.plan import BUILT, Build, Cell
 from .baseline import baseline_origin, beyond_architecture
 from .paths import without_paths, word_without_path
 
@@ -33,8 +33,14 @@ def planned_matrix(build: Build) -> Matrix:
         seal_reason=build.sealing.reason,
         audited=build.link_audit.active or build.link_audit.of_targets,
         audit_reason=build.link_audit.how,
-        levels=tuple(map(_level, plan.levels)),
-        kernels=tuple(map(_kernel, plan.kernels)),
+        levels=tuple(
+            MatrixLevel(**{field.name: getattr(level, field.name) for field in fields(BuildLevel)}, compiled=None)
+            for level in plan.levels
+        ),
+        kernels=tuple(
+            MatrixKernel(row.source, row.language, row.args, {cell.level: _planned(cell) for cell in row.cells})
+            for row in plan.kernels
+        ),
         baseline_only=build.limit.reason,
         aliases=plan.aliases,
         withhold=plan.withhold,
@@ -42,48 +48,37 @@ def planned_matrix(build: Build) -> Matrix:
     )
 
 
-def public(matrix: Matrix) -> Matrix:
-    """Return a matrix without the paths of the build machine."""
-    result: Matrix = _public(matrix)
-    return result
+def _planned(cell: Cell) -> MatrixCell:
+    return MatrixCell(cell.verdict, cell.reason, cell.flags, cell.copy)
 
 
-def _public(value: Any) -> Any:
-    """Return a value without the paths in its texts. A text that starts with a dash is one word of a command line."""
+def public(value: Any) -> Any:
+    """Return a matrix, or a part of one, without the paths of the build machine in its texts.
+
+    A text that starts with a dash is one word of a command line.
+    """
     if isinstance(value, str):
         return word_without_path(value) if value.startswith("-") else without_paths(value)
     if isinstance(value, tuple):
-        return tuple(map(_public, value))
+        return tuple(map(public, value))
     if isinstance(value, dict):
-        return {_public(key): _public(item) for key, item in value.items()}
+        return {public(key): public(item) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{name: _public(item) for name, item in vars(value).items()})
+        return replace(value, **{name: public(item) for name, item in vars(value).items()})
     return value
 
 
 def with_code(matrix: Matrix, levels: Mapping[str, LevelCode]) -> Matrix:
     """Return a matrix to which the code in `levels` is added. A level without an entry there does not change."""
     requires = {level.name: level.requires for level in matrix.levels}
-    return replace(matrix, kernels=tuple(_with_code(kernel, levels, requires) for kernel in matrix.kernels))
-
-
-def _with_code(
-    kernel: MatrixKernel, levels: Mapping[str, LevelCode], requires: Mapping[str, tuple[str, ...]]
-) -> MatrixKernel:
-    cells = dict(kernel.levels)
-    for name, cell in kernel.levels.items():
-        own = levels[name].kernels.get(kernel.source) if name in levels and cell.verdict == BUILT else None
-        if own is not None:
-            lower = ((other, cells[other].code) for other in requires[name] if other in cells)
-            same = (other for other, code in lower if code and own.code and code.digest == own.code.digest)
-            cells[name] = replace(cell, stubs=own.stubs, code=own.code, same_as=next(same, ""), folded=own.folded)
-    return replace(kernel, levels=cells)
-
-
-def _level(level: LevelRow) -> MatrixLevel:
-    return MatrixLevel(**{field.name: getattr(level, field.name) for field in fields(BuildLevel)}, compiled=None)
-
-
-def _kernel(kernel: KernelRow) -> MatrixKernel:
-    cells = {cell.level: MatrixCell(cell.verdict, cell.reason, cell.flags, cell.copy) for cell in kernel.cells}
-    return MatrixKernel(kernel.source, kernel.language, kernel.args, cells)
+    kernels = []
+    for kernel in matrix.kernels:
+        cells = dict(kernel.levels)
+        for name, cell in kernel.levels.items():
+            own = levels[name].kernels.get(kernel.source) if name in levels and cell.verdict == BUILT else None
+            if own is not None:
+                lower = ((other, cells[other].code) for other in requires[name] if other in cells)
+                same = (other for other, code in lower if code and own.code and code.digest == own.code.digest)
+                cells[name] = replace(cell, stubs=own.stubs, code=own.code, same_as=next(same, ""), folded=own.folded)
+        kernels.append(replace(kernel, levels=cells))
+    return replace(matrix, kernels=tuple(kernels))

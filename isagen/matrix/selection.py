@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from ..model.aliases import Alias
 from ..model.errors import IsagenError
-from ..model.matrix import Matrix, MatrixLevel
+from ..model.matrix import Matrix
 from ..model.plan import BUILT
-from ..processors.detection import Cpu, ask_permissions, detect
+from ..processors.detection import ask_permissions, detect
 from ..processors.features import read_features
 from ..processors.registry import this_cpu_family, this_machine
 
@@ -46,7 +46,11 @@ def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) 
         cpu = ask_permissions(detect(features, machine), machine)
     except IsagenError as problem:
         return Selection(str(problem))
-    return select(matrix, {level.name: _missing(level, cpu) for level in matrix.levels}, environment)
+    missing = {}
+    for level in matrix.levels:
+        unknown = [name + UNKNOWN for name in level.features if name not in features.features]
+        missing[level.name] = (*cpu.missing(level.features), *unknown)
+    return select(matrix, missing, environment)
 
 
 def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Selection:
@@ -77,8 +81,3 @@ def _asked(matrix: Matrix, environment: Mapping[str, str]) -> tuple[str, str, st
         if value.strip():
             return alias.variable, value, alias.meaning(value.strip())
     return matrix.override, "", ""
-
-
-def _missing(level: MatrixLevel, cpu: Cpu) -> tuple[str, ...]:
-    unknown = tuple(name + UNKNOWN for name in level.features if name not in cpu.features.features)
-    return cpu.missing(level.features) + unknown

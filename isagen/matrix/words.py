@@ -167,11 +167,10 @@ def _places(matrix: Matrix, levels: Sequence[str]) -> str:
 
 
 def _languages(matrix: Matrix) -> dict[str, list[str]]:
-    """Return the languages that each compiler compiles, by its name and version."""
+    """Return the languages that each compiler compiles, by its name."""
     languages: dict[str, list[str]] = {}
     for language, compiler in matrix.compilers.items():
-        name = compiler.name if compiler.version in compiler.name else f"{compiler.name} {compiler.version}"
-        languages.setdefault(name, []).append(LANGUAGES.get(language, language))
+        languages.setdefault(compiler.name, []).append(LANGUAGES.get(language, language))
     return languages
 
 

@@ -8,10 +8,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ..matrix.built import built_matrix
 from ..matrix.selection import selection_here
@@ -40,12 +40,15 @@ print(json.dumps([demo.current_level(), result, best]))
 def run_demo(keep: Path | None = None) -> int:
     """Run the demo in a temporary folder, or in the new or empty folder `keep`; return the exit status."""
     _check_tools()
+    if keep is not None and keep.exists() and any(keep.iterdir()):
+        raise ProjectError("is not empty", where=str(keep), remedy="give a folder that does not exist yet")
     # ninja may be beside this Python, in an environment that is not active.
     environment = {
         **os.environ,
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
     }
-    with _folder(keep) as folder:
+    with TemporaryDirectory(prefix="isagen-demo-") if keep is None else nullcontext(keep) as place:
+        folder = Path(place).resolve()
         print(f"1. A project, made by `isagen init`, in {folder}")
         for line in init_project(folder, name=PACKAGE):
             if not line.startswith("\n"):
@@ -76,18 +79,6 @@ def _check_tools() -> None:
             where="demo",
             remedy="install one, such as g++ on Debian and Ubuntu, or name its command in CXX",
         )
-
-
-@contextmanager
-def _folder(keep: Path | None) -> Iterator[Path]:
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="isagen-demo-") as name:
-            yield Path(name).resolve()
-        return
-    if keep.exists() and any(keep.iterdir()):
-        raise ProjectError("is not empty", where=str(keep), remedy="give a folder that does not exist yet")
-    keep.mkdir(parents=True, exist_ok=True)
-    yield keep.resolve()
 
 
 def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str:

@@ -147,10 +147,8 @@ def _pyproject(folder: Path) -> Iterator[Check]:
     where = "pyproject.toml: build-system.requires"
     names = {re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", entry.strip())[0]).lower() for entry in requires}
     for name in ("isagen", "meson-python"):
-        if name in names:
-            yield Check(True, f"{where} names {name}")
-        else:
-            yield Check(False, f"{where} does not name {name}", f'add "{name}" to the list')
+        verb = "names" if name in names else "does not name"
+        yield Check(name in names, f"{where} {verb} {name}", f'add "{name}" to the list')
 
 
 def _statements(sources: Sources, fragment: str) -> Iterator[Check]:

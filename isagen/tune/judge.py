@@ -117,11 +117,6 @@ class Advice:
         """The levels that are not worth their bytes."""
         return tuple(judged.level for judged in self.levels if not judged.keep)
 
-    @property
-    def saved(self) -> int:
-        """The bytes by which the program shrinks without the levels that are dropped."""
-        return sum(self.bytes.get(level, 0) for level in self.dropped)
-
 
 def advise(results: Sequence[Results], margin: float) -> list[Advice]:
     """Return the advice on each kernel by the results of all machines.
@@ -167,8 +162,6 @@ def text_of(advice: Iterable[Advice], several: bool) -> str:
         if kernel.dropped:
             key = f"kernels.{json.dumps(kernel.source)}.levels" if kernel.source else "levels"
             lines.append(f"  in isa.toml: {key} = {json.dumps([f'-{level}' for level in kernel.dropped])}")
-        if kernel.saved:
-            lines.append(f"  without what is dropped, {kernel.saved:,} bytes less")
     return "\n".join(lines) + "\n"
 
 
