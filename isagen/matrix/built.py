@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import posixpath
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +10,11 @@ from pathlib import Path
 from ..audit.build_objects import BuildObjects
 from ..binary.formats import is_binary
 from ..binary.protocol import Binary
-from ..model.matrix import LevelCode, Matrix, MatrixKernel
+from ..model.matrix import LevelCode, Matrix
 from ..model.matrix_notes import unpack
 from ..model.objects import CompiledObjects
-from ..model.plan import BUILT, Build
-from ..model.plan_file import outputs_folder, read_plan
+from ..model.plan import BUILT
+from ..model.plan_file import read_plan
 from ..model.record import LEVEL_OWNER, MATRIX_OWNER
 from .planned import planned_matrix, with_code
 
@@ -23,59 +23,50 @@ NINJA_LOG = ".ninja_log"
 
 def built_matrix(plan_path: Path) -> Matrix:
     """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` if the plan cannot be read."""
-    build = read_plan(plan_path)
-    registrations = BuildObjects(build.plan, plan_path.parent, (), plan_path.parent).registrations
-    codes = {level: registered.level_code(build.record.project) for level, registered in registrations.items()}
+    build, folder = read_plan(plan_path), plan_path.parent
+    made = BuildObjects(build.plan, folder, (), folder)
+    codes = {level: registered.level_code(build.record.project) for level, registered in made.registrations.items()}
     matrix = with_code(planned_matrix(build), codes)
-    times = _times(build, outputs_folder(plan_path.parent))
-
-    def timed(kernel: MatrixKernel) -> MatrixKernel:
+    seconds = _compile_times(_objects(made), folder)
+    kernels = []
+    for kernel in matrix.kernels:
         cells = kernel.levels.items()
-        return replace(
-            kernel, levels={name: replace(cell, seconds=times.get((name, kernel.source))) for name, cell in cells}
-        )
-
-    return replace(
-        matrix,
-        levels=tuple(
-            replace(level, compiled=level.verdict == BUILT and (level.name in codes or not matrix.kernels))
-            for level in matrix.levels
-        ),
-        kernels=tuple(map(timed, matrix.kernels)),
+        timed = {name: replace(cell, seconds=seconds.get((kernel.source, name))) for name, cell in cells}
+        kernels.append(replace(kernel, levels=timed))
+    levels = (
+        replace(level, compiled=level.verdict == BUILT and (level.name in codes or not kernels))
+        for level in matrix.levels
     )
+    return replace(matrix, levels=tuple(levels), kernels=tuple(kernels))
 
 
 def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
     """Return the objects that were compiled, by kernel source and level, of the build whose plan is at `plan_path`."""
-    build, folder = read_plan(plan_path), plan_path.parent
-    objects, shims = CompiledObjects(build.plan), build.plan.shims()
-    by_level = BuildObjects(build.plan, folder, (), folder).by_level
-    return {
-        (source, level): path
-        for paths in by_level.values()
-        for path in paths
-        for level, source in [objects.kernel_of(path)]
-        if level and objects.copy_of(path) not in shims and is_binary(path)
-    }
+    objects = _objects(BuildObjects(read_plan(plan_path).plan, plan_path.parent, (), plan_path.parent))
+    return {copy: path for copy, path in objects.items() if is_binary(path)}
 
 
-def _times(build: Build, folder: Path) -> Mapping[tuple[str, str], float]:
-    """Return the seconds that compiling each copy took, by level and kernel source, as ninja's log lists them."""
-    folder = folder.absolute()
-    logs = (parent / NINJA_LOG for parent in (folder, *folder.parents))
+def _objects(made: BuildObjects) -> Mapping[tuple[str, str], Path]:
+    compiled, shims = CompiledObjects(made.plan), made.plan.shims()
+    paths = (path for of_level in made.by_level.values() for path in of_level)
+    copies = ((path, *compiled.kernel_of(path)) for path in paths if compiled.copy_of(path) not in shims)
+    return {(source, level): path for path, level, source in copies if level}
+
+
+def _compile_times(objects: Mapping[tuple[str, str], Path], folder: Path) -> Mapping[tuple[str, str], float]:
+    """Return the seconds that compiling each of the `objects` took, as ninja's log above the `folder` lists them."""
+    logs = (parent / NINJA_LOG for parent in (folder.absolute(), *folder.absolute().parents))
     log = next(filter(Path.is_file, logs), None)
     if log is None:
         return {}
-    objects, shims = CompiledObjects(build.plan), build.plan.shims()
-    outputs = folder.relative_to(log.parent).as_posix()
+    copies = {os.path.abspath(path): copy for copy, path in objects.items()}
     seconds = {}
     for line in log.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         match line.split("\t"):
             case [start, end, _, path, *_] if start.isdecimal() and end.isdecimal():
-                level, source = objects.kernel_of(path)
-                in_folder = (posixpath.dirname(posixpath.dirname(path)) or ".") == outputs
-                if level and in_folder and objects.copy_of(path) not in shims:
-                    seconds[level, source] = (int(end) - int(start)) / 1000
+                copy = copies.get(os.path.abspath(log.parent / path))
+                if copy is not None:
+                    seconds[copy] = (int(end) - int(start)) / 1000
     return seconds
 
 

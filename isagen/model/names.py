@@ -62,18 +62,14 @@ def _of_set(name: str, kernels: str = "", suffix: str = "") -> str:
     return ".".join(filter(None, (name, kernels, suffix)))
 
 
-# These return names for a set of kernels, "" if a project has only one set: of its folder of generated headers, and of
-# its generated sources. The sources are for dispatch, for stubs and their kernels, and, if the set is a whole module,
-# for the module that opens the private ones. `suffix` is the Meson language of a source.
+# These return names for a set of kernels, "" if a project has only one set: of its plan file, its folder of generated
+# headers, and its generated sources. The sources are for dispatch, for stubs and their kernels, and, if the set is a
+# whole module, for the module that opens the private ones. `suffix` is the Meson language of a source.
+plan_name = partial(_of_set, "isa_plan", suffix="json")
 headers_folder = partial(_of_set, "isa_include")
 dispatch_name = partial(_of_set, "isa_dispatch")
 stubs_name = partial(_of_set, "isa_stubs")
 front_name = partial(_of_set, "isa_front")
-
-
-def plan_name(kernels: str = "") -> str:
-    """Return the name of the plan file of the set `kernels`, "" if a project has only one set."""
-    return _of_set("isa_plan", kernels, "json")
 
 
 def symbols_suffix(project: str, kernels: str) -> str:

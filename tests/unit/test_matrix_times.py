@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from isagen.matrix.built import _times
-from support.model import build_of, kernel_row, plan_of
+from isagen.matrix.built import _compile_times
 
 COPY = "k.c.AVX2.c"
-BUILD = build_of(plan_of(["AVX2"], [kernel_row("k.c", {"AVX2": COPY})]))
 
 
 @pytest.mark.parametrize("folder", ["build/isagen", "build/isagen/.", "."])
@@ -21,4 +19,5 @@ def test_times(tmp_path, monkeypatch, folder):
     )
     (tmp_path / "build/.ninja_log").write_text(log, encoding="latin-1")
     monkeypatch.chdir(here if folder == "." else tmp_path)
-    assert _times(BUILD, Path(folder)) == {("AVX2", "k.c"): 1.5}
+    objects = {("k.c", "AVX2"): Path(folder, *Path(made).parts[1:]), ("other.c", "AVX2"): Path("other.o")}
+    assert _compile_times(objects, Path(folder)) == {("k.c", "AVX2"): 1.5}
