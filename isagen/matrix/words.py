@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..model.aliases import Alias
@@ -151,9 +152,9 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     if matrix.withhold:
         yield "withheld at run time", f"what {matrix.withhold}() returns; it is not called here"
     if matrix.known_bugs:
-        found = set[str]().union(*matrix.known_bugs.values())
-        places = _places(matrix, [level.name for level in matrix.levels if level.name in found])
-        yield "known bugs", f"{len(matrix.known_bugs)} may show in code of {places}; `isagen why LEVEL` names them"
+        counts = Counter(_places(matrix, levels) for levels in matrix.known_bugs.values())
+        places = ", ".join(f"{count} at {levels}" for levels, count in counts.items())
+        yield "known bugs", f"may show in code: {places}; `isagen why LEVEL` names them"
 
 
 def bugs_text(matrix: Matrix) -> str:

@@ -206,7 +206,8 @@ def test_a_kernel_by_the_beginning_of_its_stubs(matrix):
 def test_a_matrix_counts_known_bugs_and_why_names_them(matrix):
     built = tuple(level.name for level in matrix.levels if level.verdict == "built")
     known = replace(matrix, known_bugs={"GCC 12: x fails": built[-1:], "GCC 12: y fails": built[-2:]})
-    counted = f"2 may show in code of {' '.join(built[-2:])}; `isagen why LEVEL` names them"
+    places = f"1 at {built[-1]}, 1 at {' '.join(built[-2:])}"
+    counted = f"may show in code: {places}; `isagen why LEVEL` names them"
     assert dict(facts(known))["known bugs"] == counted
     assert bugs_text(replace(known, known_bugs={"z": built})) == "at every level: z"
     assert bugs_text(known).startswith(f"at {built[-1]}: GCC 12: x fails; at ")
