@@ -51,6 +51,21 @@ def test_a_test_calls_functions_of_levels_by_name(prepared, options):
     assert project.run(project.path("direct")).stdout == f"{called} of 2 functions called\n"
 
 
+def test_a_program_runs_its_checks_once_per_level(new_project):
+    """The loop of docs/testing.md, twice: after the last level, the one that was selected at load is in use again."""
+    project = new_project("per_level")
+    page = (ROOT / "docs/testing.md").read_text()
+    loop = re.search(r"^  while \(isa_use_next_level.*?^  }\n", page, re.S | re.M)[0]
+    head = (project.folder / "main.c").read_text().partition("int main")[0]
+    now = '  printf("%s\\n", isa_level_name(isa_current_level()));\n'
+    (project.folder / "main.c").write_text(f"{head}int main(void)\n{{\n{(loop + now) * 2}}}\n")
+    project.setup()
+    project.ninja()
+    levels = [level for level in SOURCES if level in supported_levels()]
+    expected = [*(f"{level} 6" for level in levels), "DEFAULT"]
+    assert project.run(project.path("ops"), OPS_ISA="DEFAULT").stdout.splitlines() == expected * 2
+
+
 def test_a_level_that_no_source_is_for_gives_no_warning(prepared):
     project = prepared("per_level")
     for level, used in {"AVX2_VNNI": "AVX2", "AVX512_BF16": "AVX512"}.items():
