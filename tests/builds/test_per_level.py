@@ -113,6 +113,27 @@ def test_a_stub_without_a_source_at_the_lowest_level(new_project):
     ) in project.ninja(check=False)
 
 
+def test_a_table_of_stubs_and_functions_and_a_list_of_stubs(new_project):
+    """The two blocks of the page, with the stubs of this project."""
+    project = new_project("per_level")
+    blocks = re.findall(r"```c\n(.*?)```", PAGE.read_text(), re.S)
+    rows = next(text for text in blocks if "STUB(F32" in text)
+    stubs = next(text for text in blocks if "SCALE_STUBS" in text).replace("scale_fn", "source_fn")
+    stubs = stubs.replace("DO(scale) DO(scale_s16)", "DO(scale_source) DO(total_source)")
+    header, define = re.sub(r" */\*.*?\*/", "", stubs).rsplit("\n", 2)[:2]
+    for name, declares, defines in (("scale_source", f"{header}\n", f"{define}\n"), ("total_source", "", "")):
+        project.edit("ops.h", f"ISA_DECLARE_DISPATCH(source_fn, {name})\n", declares)
+        project.edit("main.c", f"ISA_DEFINE_DISPATCH({name})\n", defines)
+    plain = "static void scale_s24_c(float *data, float factor, size_t n)\n{\n  data[n - 1] *= factor;\n}\n"
+    project.edit("main.c", "int main", f"enum {{ F32, S24 }};\n{plain}{rows}\nint main")
+    calls = "for (int i = 0; i < 2; i++)\n    (*rows[i].function)(data, rows[i].format == F32 ? 2.0f : 1.0f, 37);"
+    project.edit("main.c", "scale(data, 2.0f, 37);", calls)
+    without_direct_calls(project)
+    project.setup("-Disa_levels=AVX2,AVX512")
+    project.ninja()
+    check_results(project)
+
+
 def test_a_table_that_chooses_by_more_than_the_cpu(new_project):
     """The table of the page: rows by format, with flags that a host gives, and one stub for its search."""
     project = new_project("per_level")
