@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..binary.formats import demangle
+from ..binary.mangling import demangle
 from ..binary.private_names import name_in_source
 from ..model.errors import AuditError, did_you_mean
 from ..model.record import Allowance, matches

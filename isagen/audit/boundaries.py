@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..binary.formats import demangle
+from ..binary import mangling
+from ..binary.mangling import demangle
 from ..binary.protocol import MERGEABLE, within
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SECTIONS
 from ..processors.decoding import DIRECT
@@ -73,7 +74,7 @@ def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
         number = code.functions.starting_at(address)
         if number >= 0 and not within(code.pointers.plt_ranges, address):
             names.add(code.name(number))
-        elif number < 0 and subject.binary.mangling.is_vtable(name := code.variables.name_at(address)):
+        elif number < 0 and mangling.is_vtable(name := code.variables.name_at(address)):
             names.add(name)
     return tuple(sorted(name for name in names if not subject.is_sealed(name)))
 
@@ -84,9 +85,9 @@ def bindable_functions(subject: Subject) -> Iterator[Finding]:
     for symbol in binary.symbols():
         level = subject.level_at(symbol.address) if symbol.defined and symbol.binding in MERGEABLE else ""
         if level and symbol.visible:
-            yield subject.fault("shared", binary.name(symbol), "it is still weak", level)
+            yield subject.fault("shared", symbol.name, "it is still weak", level)
     for _, symbol, _ in subject.code.functions.bindable():
-        level, name = subject.level_at(symbol.address), binary.name(symbol)
+        level, name = subject.level_at(symbol.address), symbol.name
         if level and not subject.allowances.cover(name):
             yield subject.fault("address", name, "exported: other libraries can call it", level)
 
@@ -104,8 +105,8 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         section = subject.binary.section_at(place)
         if symbol is None or section is None or section.name in TOOLCHAIN_SECTIONS:
             continue
-        name = subject.binary.name(symbol)
-        if name == LINKER_TABLE or subject.binary.mangling.is_type(name):
+        name = symbol.name
+        if name == LINKER_TABLE or mangling.is_type(name):
             continue
         registered = next((level for level, prefix in prefixes.items() if name.startswith(prefix)), "")
         if not name or registered == level or name in findings or not (registered or subject.is_public(symbol)):
@@ -122,9 +123,7 @@ def stored_addresses(subject: Subject) -> list[Finding]:
 
 def undefined_names(subject: Subject, objects: BuildObjects) -> list[Finding]:
     """Return the findings of ordinary objects that refer to undefined names which only levels may use."""
-    undefined = {
-        subject.binary.name(symbol) for symbol in subject.binary.exports() if not symbol.defined and symbol.named
-    }
+    undefined = {symbol.name for symbol in subject.binary.exports() if not symbol.defined and symbol.name}
     findings = []
     for path, name, levels in objects.past_stubs(undefined):
         if not subject.allowances.cover(name):
@@ -138,7 +137,7 @@ def split_variables(subject: Subject, objects: BuildObjects) -> list[Finding]:
     """Return the findings of variables that ordinary code and levels each have a copy of."""
     findings = {}
     for path, name, levels in objects.separate_variables():
-        if not subject.binary.mangling.is_guard(name) and not subject.allowances.cover(name):
+        if not mangling.is_guard(name) and not subject.allowances.cover(name):
             detail = f"one of ordinary code, and one of {', '.join(levels)}"
             findings[name] = Finding("split", name, detail, object=objects.shown(path), variable=name)
     return list(findings.values())

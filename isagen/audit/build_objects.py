@@ -223,4 +223,4 @@ def linked_objects(inputs: Iterable[str], ninja: NinjaFile) -> Iterator[Path]:
 def functions_of(path: Path) -> frozenset[str]:
     """Return the names of all functions that an object defines."""
     with open_binary(path) as binary:
-        return frozenset(binary.name(s) for s in binary.symbols() if s.defined and s.kind in CODE_KINDS)
+        return frozenset(s.name for s in binary.symbols() if s.defined and s.kind in CODE_KINDS)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..binary.formats import architecture_of, is_binary, objects_in, open_binary
-from ..binary.protocol import Binary
+from ..binary.reader import Binary
 from ..model.errors import AuditError, IsagenError, PlanError
 from ..model.names import TOOL_FOLDER
 from ..model.ninja import NinjaFile

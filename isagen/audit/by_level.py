@@ -98,7 +98,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
     words: dict[int, int] = {}  # by the address of a word of CPU features: the number of its first bit
     slots: dict[int, int] = {}  # by the address of a GOT slot: the address of the word to which it points
     for symbol in subject.binary.symbols():
-        if symbol.defined and (name := subject.binary.name(symbol)) in checks.words:
+        if symbol.defined and (name := symbol.name) in checks.words:
             words.update((symbol.address + 4 * n, first) for n, first in enumerate(checks.words[name]))
     starts = set(words)
     for start, end in code.pointers.slot_ranges:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .. import __version__
-from ..binary.formats import demangle
+from ..binary.mangling import demangle
 from .allowances import AllowFiles
 from .findings import CAUSES, KINDS, Entry, Finding, Result, fails
 from .summary import summaries

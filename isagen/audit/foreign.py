@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ..binary.protocol import Binary
+from ..binary.reader import Binary
 from ..processors.instruction_sets import instruction_sets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
@@ -29,7 +29,7 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
     allowed = frozenset(baseline.features)
     subject = Subject(binary, sets, allowed, Allowances())
     code = subject.code
-    exported = {binary.name(symbol): symbol.address for symbol in binary.exports() if symbol.defined and symbol.visible}
+    exported = {symbol.name: symbol.address for symbol in binary.exports() if symbol.defined and symbol.visible}
     imports = [(address, "when imported") for name, address in exported.items() if name.startswith(IMPORTED)]
     others = [(exported[name], "when another file is loaded") for name in called if name in exported]
     load = load_findings(subject, [*imports, *others], foreign=True)
@@ -51,7 +51,7 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
         if codes and body not in load.beyond:
             bindable.add(number)
             finding = subject.finding("bindable", body, codes, allowed, "")
-            findings.append(replace(finding, symbol=binary.name(symbol), detail=why))
+            findings.append(replace(finding, symbol=symbol.name, detail=why))
     for number, codes in offenders.items():
         if code.body(number) not in load.beyond and number not in bindable:
             subject.count(number, sets.missing(codes, allowed))

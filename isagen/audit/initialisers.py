@@ -20,7 +20,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cached_property
 
-from ..binary.formats import demangle
+from ..binary import mangling
+from ..binary.mangling import demangle
 from ..binary.protocol import MERGEABLE, Binding
 from ..code.references import ResolvedReference
 from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Codes, Kind
@@ -54,7 +55,7 @@ class LevelObject:
         """The addresses of the symbols that the object defines for other objects, by name."""
         binary = self.subject.binary
         symbols = (symbol for symbol in binary.symbols() if symbol.defined and symbol.binding != Binding.LOCAL)
-        return {binary.name(symbol): symbol.address for symbol in symbols}
+        return {symbol.name: symbol.address for symbol in symbols}
 
 
 class Initialisers:
@@ -148,7 +149,6 @@ class Initialisers:
         library).
         """
         subject = self._objects[index].subject
-        mangling = subject.binary.mangling
         references_of_project = (
             reference
             for function, references in self._reached[index].references.items()
@@ -240,7 +240,7 @@ class Initialisers:
         A function that calls a callback is harmless too, because the callback is followed.
         """
         subject = self._objects[0].subject
-        checks, mangling = subject.sets.rules.cpu_checks, subject.binary.mangling
+        checks = subject.sets.rules.cpu_checks
         if self._calls_pointers and mangling.is_vtable(name) and not mangling.is_standard(name):
             return False  # the functions in the vtable may be called
         is_detection = name in checks.functions or name.startswith(checks.variables)
@@ -254,7 +254,7 @@ class Initialisers:
             return True
         if section.findable or self._is_exposed(index, subject.code.variables.extent(target)[0]):
             return False
-        return symbol is None or symbol.binding not in MERGEABLE or subject.binary.name(symbol) in self._private_names
+        return symbol is None or symbol.binding not in MERGEABLE or symbol.name in self._private_names
 
     def _is_exposed(self, index: int, start: int) -> bool:
         """Return whether public data of an object points to the variable that starts at an address."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 
+from ..binary import mangling
 from ..binary.protocol import Binding, within
 from ..code.code import Code
 from ..code.references import ResolvedReference
@@ -176,7 +177,7 @@ class ReachableCode:
 
     def _is_compilers_own(self, name: str) -> bool:
         """Return whether a variable is the compiler's own: a guard, exception data or the module handle."""
-        return self.subject.binary.mangling.is_guard(name) or name.startswith(COMPILERS_OWN)
+        return mangling.is_guard(name) or name.startswith(COMPILERS_OWN)
 
     def _detector(self, number: int, address: int) -> str:
         """Return a function that may detect CPU features before control comes to an address; "" if there is none."""
@@ -205,7 +206,7 @@ class ReachableCode:
         for target in (*before, *after):
             section, symbol = self.subject.binary.section_at(target), self.subject.code.variables.symbol_at(target)
             if section is not None and section.writable and not section.constant and symbol is not None:
-                name = self.subject.binary.name(symbol)
+                name = symbol.name
                 if not self._is_compilers_own(name):
                     names.setdefault(symbol.binding == Binding.LOCAL, name)
         return names.get(True) or names.get(False, "")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..binary.formats import load_object, open_binary
-from ..binary.protocol import Binary
+from ..binary.reader import Binary
 from ..model.record import Record
 from ..processors.features import features_of
 from ..processors.instruction_sets import InstructionSets, instruction_sets

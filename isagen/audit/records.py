@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from ..binary.formats import demangle, system_of
-from ..binary.protocol import Binary
+from ..binary.formats import system_of
+from ..binary.mangling import demangle
+from ..binary.reader import Binary
 from ..model.errors import AuditError
 from ..model.plan import Build
 from ..model.record import RECORD_OWNER, Record, record_from_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from ..binary.formats import demangle
+from ..binary.mangling import demangle
 from ..model.printable import CONTROLS
 from .data import readable
 from .findings import UNDECODABLE, Finding, Result

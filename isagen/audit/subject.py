@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
-from ..binary.protocol import Binary, Symbol
+from ..binary.protocol import Symbol
+from ..binary.reader import Binary
 from ..code.code import Code
 from ..code.references import References
 from ..model.names import is_sealed_name
@@ -65,7 +66,7 @@ class Subject:
 
     def is_public(self, symbol: Symbol) -> bool:
         """Return whether sources other than the one that defines the variable `symbol` may use the variable's name."""
-        name = self.binary.name(symbol)
+        name = symbol.name
         return not (symbol.local and name not in self.public_names) and not self.is_sealed(name)
 
     def is_sealed(self, name: str) -> bool:

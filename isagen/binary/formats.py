@@ -9,12 +9,14 @@ from pathlib import Path
 
 from ..model.errors import AuditError, BuildError
 from ..model.files import AnyPath
-from .protocol import Architecture, Binary
-from .sealing_protocol import Format, ObjectFile
+from .format import AnyObject, Format
+from .mangling import demangle as demangle
+from .protocol import Architecture
+from .reader import Binary
 
 FOLDER = os.path.dirname(__file__)
 NAMES = ("elf", "coff", "macho")  # the formats' folders
-FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__) for name in NAMES)
+FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__).FORMAT for name in NAMES)
 HEAD = 1024  # bytes that contain a file's format and architecture: in a PE file, they follow a program for DOS
 # The first bytes of archives of objects, in all formats.
 ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
@@ -82,18 +84,20 @@ def format_under(macros: Container[str]) -> Format | None:
 def open_binary(path: AnyPath, shown: str = "") -> Binary:
     """Open an object, program or library; messages name it `shown`. Raises `AuditError` if it is of no known format."""
     try:
-        format = _format_of(_read_head(path))
+        head = _read_head(path)
     except FileNotFoundError:
         raise AuditError("there is no such file", where=shown or str(path)) from None
     except OSError as problem:
         raise AuditError(f"cannot be read: {problem.strerror}", where=shown or str(path)) from None
-    if format is None:
-        reason = f"is not an {format_names()} file that can be read: it does not start as one"
-        raise AuditError(reason, where=shown or str(path))
-    return format.open(path, shown)
+    for format in FORMATS:
+        for starts, reader in format.readers:
+            if starts(head):
+                return reader(path, shown)
+    reason = f"is not an {format_names()} file that can be read: it does not start as one"
+    raise AuditError(reason, where=shown or str(path))
 
 
-def load_object(path: AnyPath) -> ObjectFile:
+def load_object(path: AnyPath) -> AnyObject:
     """Read an object to be sealed. Raises `BuildError` if it is of no known format."""
     head = _head(path)
     format = _format_of(head)
@@ -107,19 +111,13 @@ def load_object(path: AnyPath) -> ObjectFile:
     return (format or FORMATS[0]).load_object(path)
 
 
-def format_of(file: ObjectFile) -> Format:
+def format_of(file: AnyObject) -> Format:
     """Return the format of an object."""
     return next(format for format in FORMATS if format.name == file.format)
 
 
-def demangle(symbol: str) -> str:
-    """Return a symbol as C++ spells it, or unchanged. The suffix of a private name does not change."""
-    texts = (format.mangling.demangle(symbol) for format in FORMATS)
-    return next((text for text in texts if text != symbol), symbol)
-
-
 def _format_of(head: bytes) -> Format | None:
-    return next((format for format in FORMATS if format.starts(head)), None)
+    return next((format for format in FORMATS if any(starts(head) for starts, _ in format.readers)), None)
 
 
 def _head(path: AnyPath) -> bytes:

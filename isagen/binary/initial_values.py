@@ -7,20 +7,31 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property
 from hashlib import blake2b
+from typing import NamedTuple
 
-from .object_reader import ReadObject
 from .protocol import CODE_KINDS, Binding, Symbol, SymbolKind
-from .sealing_protocol import PointerTargets
+from .reader import Binary
 
 # Symbols of Arm's ABIs that only mark where code or data starts (AAELF64, "Mapping symbols").
 MAPPING = re.compile(r"\$[adtx](\.|\Z)")
 SHORT = 32  # bytes of an initial value that are shown
 
 
+class PointerTargets(NamedTuple):
+    """The symbols that the pointers in data lead to, directly or through local data.
+
+    `local_code` contains the names of local functions, `global_names` those of global code and data. Pointers in the
+    data of `global_names` are not followed.
+    """
+
+    local_code: tuple[str, ...] = ()
+    global_names: tuple[str, ...] = ()
+
+
 class InitialValues:
     """The initial values of one object's data. Parameters `section` and `index` are a section's index."""
 
-    def __init__(self, file: ReadObject) -> None:
+    def __init__(self, file: Binary) -> None:
         self._file = file
 
     def targets(self, data: Iterable[tuple[int, int, int]]) -> PointerTargets:
@@ -38,11 +49,11 @@ class InitialValues:
             if data_range in seen:
                 continue
             seen.add(data_range)
-            for relocation in self._file.relocations_between(section, start, end):
-                symbol = self._file.relocation_symbol(relocation)
+            for relocation in self._file.relocations(self._file.sections[section], start, end):
+                symbol = self._file.symbol(relocation.symbol)
                 target = symbol.address + relocation.addend
                 if symbol.binding != Binding.LOCAL:
-                    global_names.setdefault(self._file.name(symbol))
+                    global_names.setdefault(symbol.name)
                 elif symbol.section and self._file.sections[symbol.section].executable:
                     local_code.setdefault(self._code_name(symbol, target))
                 elif symbol.section:
@@ -64,8 +75,8 @@ class InitialValues:
         size = max(end - start, 0)  # a damaged pointer may lead past the end
         raw = bytearray(self._file.read(start, size) or bytes(min(size, SHORT)))
         pointers = []
-        for relocation in self._file.relocations_between(index, start, end):
-            symbol, addend = self._file.relocation_symbol(relocation), relocation.addend
+        for relocation in self._file.relocations(self._file.sections[index], start, end):
+            symbol, addend = self._file.symbol(relocation.symbol), relocation.addend
             offset, target = relocation.address - start, symbol.address + addend
             raw[offset : offset + word] = bytes(word)
             owner = self._file.sections[symbol.section] if symbol.section else None
@@ -73,7 +84,7 @@ class InitialValues:
             if owner is not None and by_value and not owner.executable and symbol.kind != SymbolKind.THREAD_DATA:
                 shown = self._text(symbol.section, target, self._end_of_target(symbol.section, target), seen)
             else:
-                shown = self._file.name(symbol) or self._code_name(symbol, target)
+                shown = symbol.name or self._code_name(symbol, target)
                 shown += f" + {addend}" if addend and symbol.kind != SymbolKind.SECTION else ""
             pointers.append((offset, shown))
         if len(pointers) == 1 and len(raw) == word:
@@ -88,7 +99,7 @@ class InitialValues:
         for symbol in self._file.symbols():
             if not symbol.section or symbol.kind in (SymbolKind.SECTION, SymbolKind.FILE):
                 continue
-            if symbol.binding != Binding.LOCAL or not MAPPING.match(self._file.name(symbol)):
+            if symbol.binding != Binding.LOCAL or not MAPPING.match(symbol.name):
                 by_section.setdefault(symbol.section, []).append((symbol.address, symbol.number, symbol))
         for symbols in by_section.values():
             symbols.sort()
@@ -97,10 +108,10 @@ class InitialValues:
     def _code_name(self, symbol: Symbol, address: int) -> str:
         """Return the name of the code at `address`, to which a relocation with a local symbol leads."""
         if symbol.kind in CODE_KINDS:
-            return self._file.name(symbol)
+            return symbol.name
         symbols = self._symbols.get(symbol.section, [])
         index = bisect_right(symbols, address, key=lambda entry: entry[0]) - 1
-        name = self._file.name(symbols[index][2]) if index >= 0 else ""
+        name = symbols[index][2].name if index >= 0 else ""
         return name or self._file.sections[symbol.section].name  # labels of MIPS have no name
 
     def _end(self, index: int, address: int) -> int:
@@ -117,7 +128,7 @@ class InitialValues:
         """
         end, section = self._end(index, address), self._file.sections[index]
         named = any(start == address for start, _, _ in self._symbols.get(index, ()))
-        if not section.constant or named or self._file.relocations_between(index, address, address + 1):
+        if not section.constant or named or self._file.relocations(section, address, address + 1):
             return end
         raw = self._file.read(address, end - address)
         width = 2 if ".str2." in section.name else 4 if raw[1:4] == bytes(3) else 1

@@ -1,35 +1,75 @@
-"""Base classes of objects that can be sealed: values of data, symbols that are not local, and a digest."""
+"""The base class of objects that can be sealed: symbols that are not local, values of data, and a digest."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
-from typing import Generic, Self, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from ..model.errors import AuditError, BuildError
 from ..model.files import AnyPath, read_bytes
-from .initial_values import InitialValues
-from .object_reader import ObjectReader, ObjectSection, ObjectSymbol, ReadObject
-from .protocol import MERGEABLE, Binding, SymbolKind
-from .sealing_protocol import NamedSymbol, PointerTargets
+from .initial_values import InitialValues, PointerTargets
+from .mangling import initialised_variables, is_literal, is_type
+from .protocol import CODE_KINDS, MERGEABLE, Binding, Section, Symbol, SymbolKind
+from .reader import Binary
 
 DIGEST_SIZE = 8  # bytes: a collision among the thousands of objects of a build is improbable
 
-ReaderT = TypeVar("ReaderT", bound=ObjectReader)
+ReaderT = TypeVar("ReaderT", bound=Binary)
 
 
-class SealableObject:
-    """An object in memory: the part of `isagen.binary.sealing_protocol.ObjectFile` that all formats share.
+class NamedSymbol(NamedTuple):
+    """A global, weak or unique symbol of an object; `size` is in bytes, `number` its index in the symbol table.
 
-    Its constructor raises `BuildError`, which names `path`, if `data` is not an object of the format.
+    `constant` symbols name data that the program never writes to. Compilers' counters for profiles are `constant` too,
+    so that sealing renames them. `code` symbols name code that the object defines. Other programs and libraries cannot
+    refer to `hidden` symbols. `section` is the index of the symbol's section. It is 0 for undefined symbols, and for
+    absolute and common symbols, although these are `defined`.
     """
 
-    shown: str  # the format's name in messages
+    name: str
+    kind: SymbolKind
+    binding: Binding
+    size: int
+    constant: bool
+    hidden: bool
+    defined: bool
+    section: int
+    number: int
+    address: int
+    code: bool
+
+
+class ObjectFile(Generic[ReaderT]):
+    """A compiled object in memory. Raises `BuildError`, which names `path`, if `data` is not an object of the format.
+
+    `reader` is the class that reads the format, whose name is `format`, in messages `shown`.
+    A linker script or a program may find any section by name, except those of `code_and_constants`: compilers use these
+    for functions and constants, and for tables that describe functions.
+    """
+
+    format: str
+    shown: str
+    reader: type[ReaderT]
+    code_and_constants: tuple[str, ...] = ()
+    bounded_sections: frozenset[str] = frozenset()
 
     def __init__(self, data: bytes, path: AnyPath) -> None:
         self.data, self.path = data, path
+        try:
+            self.file = self.reader(path, data=data)
+            self._check()
+            self.symbols = tuple(map(self._named, self._not_local()))
+        except AuditError as problem:
+            raise BuildError(
+                f"is not an object file that isagen can read: {problem.message.removeprefix(self.reader.unreadable)}",
+                where=str(path),
+                remedy=f"kernels must be compiled to {self.shown} objects; "
+                "is link-time optimisation switched on by hand?",
+            ) from None
+        self._initial_values = InitialValues(self.file)
 
     @classmethod
     def load(cls, path: AnyPath) -> Self:
@@ -40,52 +80,16 @@ class SealableObject:
             raise BuildError(f"cannot be read: {problem.strerror}", where=str(path)) from None
         return cls(data, path)
 
-    def read_error(self, problem: str) -> BuildError:
-        """Return the error for a file that is damaged or no object."""
-        return BuildError(
-            f"is not an object file that isagen can read: {problem}",
-            where=str(self.path),
-            remedy=f"kernels must be compiled to {self.shown} objects; is link-time optimisation switched on by hand?",
-        )
-
-    def _reader(self) -> ReadObject:
-        raise NotImplementedError
-
-    @cached_property
-    def _initial_values(self) -> InitialValues:
-        return InitialValues(self._reader())
-
-    def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
-        data = [(symbol.section, symbol.address, symbol.size)] if symbol.section else []
-        return self._initial_values.targets(data)
-
-    def initial_value(self, symbol: NamedSymbol) -> str:
-        value = self._initial_values.text(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
-        return f"{value} ({symbol.size} bytes)"
-
-
-class ObjectInMemory(SealableObject, Generic[ReaderT]):
-    """An object of COFF or Mach-O; `reader` is the class that reads it."""
-
-    format: str
-    reader: type[ReaderT]
-
-    def __init__(self, data: bytes, path: AnyPath) -> None:
-        super().__init__(data, path)
-        try:
-            self.file = self.reader(path, data=data)
-            self._check()
-        except AuditError as problem:
-            raise self.read_error(problem.message.removeprefix(self.reader.unreadable)) from None
-        self.symbols = tuple(map(self._named, (s for s in self.file.symbols() if s.binding != Binding.LOCAL)))
-
     def _check(self) -> None:
         """Raise `AuditError` for an object that cannot be sealed."""
 
-    def _named(self, symbol: ObjectSymbol) -> NamedSymbol:
+    def _not_local(self) -> Iterator[Symbol]:
+        return (symbol for symbol in self.file.symbols() if symbol.binding != Binding.LOCAL)
+
+    def _named(self, symbol: Symbol) -> NamedSymbol:
         section = self.file.sections[symbol.section]
         return NamedSymbol(
-            name=symbol.text,
+            name=symbol.name,
             kind=symbol.kind,
             binding=symbol.binding,
             size=symbol.size,
@@ -95,88 +99,152 @@ class ObjectInMemory(SealableObject, Generic[ReaderT]):
             section=symbol.section,
             number=symbol.number,
             address=symbol.address,
-            code=symbol.defined and section.executable,
+            code=symbol.defined and (symbol.kind in CODE_KINDS or section.executable),
         )
 
-    def local_functions(self) -> Iterator[ObjectSymbol]:
+    # ---- symbols
+
+    def local_functions(self) -> Iterator[Symbol]:
         """Yield the local functions."""
         for symbol in self.file.symbols():
-            if symbol.local and symbol.defined and symbol.kind == SymbolKind.FUNCTION:
+            if symbol.binding == Binding.LOCAL and symbol.defined and symbol.kind in CODE_KINDS and symbol.name:
                 yield symbol
-
-    def _digested(self, section: ObjectSection) -> int:
-        """Return the flags of a section that are part of the object's digest."""
-        raise NotImplementedError
 
     @cached_property
     def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
-        """The code and constants that other objects may define too.
+        """The symbols of code, and the `constant` symbols, that a linker would merge across levels.
 
-        Type information is excluded (`ElfObject` says why), and so are literals whose names contain their values: the
-        linker may choose any level's copy of them.
+        Constants are included because vtables point to the level's code, and the layout of a lookup table may depend on
+        the level's vectors. Type information is excluded: a handler must match exceptions that any level throws. So are
+        literals whose names contain their values: the linker may choose any level's copy of them.
         """
-        mergeable = (s for s in self.symbols if s.section and s.binding in MERGEABLE)
-        return tuple(s for s in mergeable if s.code or (s.constant and not self._is_shared(s.name)))
+        mergeable = (symbol for symbol in self.symbols if symbol.section and self._is_merged(symbol))
+        # A symbol in assembly may have no type: its kind is then LABEL.
+        kinds = (SymbolKind.DATA, SymbolKind.LABEL)
+        shared = (is_type, is_literal)
+        return tuple(
+            symbol
+            for symbol in mergeable
+            if symbol.code
+            or (symbol.constant and symbol.kind in kinds and not any(is_shared(symbol.name) for is_shared in shared))
+        )
 
-    def _is_shared(self, name: str) -> bool:
-        """Return whether levels share the constant `name`."""
-        raise NotImplementedError
+    def _is_merged(self, symbol: NamedSymbol) -> bool:
+        """Return whether other objects may define a symbol too, of which linkers keep one."""
+        return symbol.binding in MERGEABLE
 
-    def _reader(self) -> ReadObject:
-        return self.file
+    @cached_property
+    def initialised_variables(self) -> frozenset[str]:
+        """The names of variables that code initialises, at first use or at load, and of these variables' guards."""
+        return frozenset(initialised_variables([symbol.name for symbol in self.symbols]))
 
-    @property
-    def loaded_bytes(self) -> int:
-        return sum(section.size for section in self.file.sections if section.in_file)
+    # ---- data
 
-    def code(self) -> list[bytes]:
-        return [self.file.content(section) for section in self.file.sections if section.executable]
+    def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
+        """Return the targets of the pointers in the data of one of `symbols`."""
+        data = [(symbol.section, symbol.address, symbol.size)] if symbol.section else []
+        return self._initial_values.targets(data)
 
-    @property
-    def runs_at_load(self) -> bool:
-        return any(section.size and section.when_called for section in self.file.sections)
-
-    @property
-    def bounded_sections(self) -> frozenset[str]:
-        """No sections: sealing ignores symbols such as ``__start_NAME`` in these formats."""
-        return frozenset()
+    def initial_value(self, symbol: NamedSymbol) -> str:
+        """Return the initial value and the size of a symbol's data as text. Equal data has an equal text."""
+        value = self._initial_values.text(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
+        return f"{value} ({symbol.size} bytes)"
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:
         """Return the targets of the pointers in each section that code finds by the section's name."""
         data: dict[str, list[tuple[int, int, int]]] = {}
         for section in self.file.sections:
             if section.findable and section.in_file and section.size:
-                data.setdefault(section.name, []).append((section.index, section.address, section.size))
+                data.setdefault(section.name, []).extend(self._findable_data(section))
         return {name: self._initial_values.targets(places) for name, places in data.items()}
 
+    def _findable_data(self, section: Section) -> Iterator[tuple[int, int, int]]:
+        """Yield (index of the section, address, size) of the data in a findable section whose pointers count."""
+        yield section.index, section.address, section.size
+
+    # ---- sections
+
+    @property
+    def loaded_bytes(self) -> int:
+        """The number of bytes that a program loads from it: code, constants and data that is not zero."""
+        return sum(section.size for section in self.file.sections if section.in_file)
+
+    def code(self) -> list[bytes]:
+        """Return the bytes of each section of code."""
+        return [self.file.content(section) for section in self.file.sections if section.executable]
+
+    @property
+    def runs_at_load(self) -> bool:
+        """Whether it has functions that run at load or at exit."""
+        return any(section.size and section.when_called for section in self.file.sections)
+
+    def foldable_variables(self) -> frozenset[str] | None:
+        """Return the object's variables if the object may fold; None if it may not.
+
+        An object may fold only if a linker merges each of its variables across objects, no function of it runs at load
+        or exit, and it contains no data in a section that code finds by name.
+        """
+        names: dict[int, set[str]] = {}
+        for symbol in self.symbols:
+            if symbol.section:
+                names.setdefault(symbol.section, set()).add(symbol.name)
+            elif symbol.defined:  # absolute or common
+                return None
+        variables: set[str] = set()
+        for section in self.file.sections:
+            if section.loaded and section.size and not self._is_code_or_constants(section):
+                if section.constant or not section.merged or section.index not in names:
+                    return None
+                variables |= names[section.index]
+        return frozenset(variables)
+
+    def _is_code_or_constants(self, section: Section) -> bool:
+        """Return whether compilers use the section's name for code or constants, and no program writes to it."""
+        return section.constant and any(
+            section.name == known or section.name.startswith((f"{known}.", f"{known}$"))
+            for known in self.code_and_constants
+        )
+
+    # ---- the digest
+
     def digest(self, prefixes: Sequence[str]) -> str:
-        """Return a digest of the loaded sections, their relocations and the global symbols."""
+        """Return a digest that is equal for objects with the same loaded content, relocations and global names.
+
+        The names of sections and of local symbols do not affect the digest. `prefixes` may differ from level to level:
+        if a name starts with one, the digest depends on the index of the prefix, and not on its text.
+        """
         loaded = [section for section in self.file.sections if section.loaded]
         numbers = {section.index: number for number, section in enumerate(loaded)}
+        position = cache(lambda number: self._position(self.file.symbol(number), numbers))
         digest = blake2b(digest_size=DIGEST_SIZE)
         for section in loaded:
-            digest.update(struct.pack("<QQ", self._digested(section), section.size))
-            digest.update(self.file.content(section))
-        for content in sorted(self._global_symbols(prefixes, numbers)):
-            digest.update(content)
-        for section in loaded:
-            for relocation in self.file.relocations[section.index]:
-                place = relocation.address - section.address
-                digest.update(struct.pack("<QQQq", numbers[section.index], place, relocation.kind, relocation.addend))
-                digest.update(self._place(self.file.symbol(relocation.symbol), numbers))
-        return digest.hexdigest()
-
-    def _global_symbols(self, prefixes: Sequence[str], numbers: Mapping[int, int]) -> Iterator[bytes]:
+            digest.update(self._digested(section) + struct.pack("<Q", section.size) + self.file.content(section))
+        global_symbols = []
         for symbol in self.symbols:
             index = next((index for index, prefix in enumerate(prefixes) if symbol.name.startswith(prefix)), -1)
             name = symbol.name.removeprefix(prefixes[index]) if index >= 0 else symbol.name
-            place = self._place(self.file.symbol(symbol.number), numbers)
-            yield name.encode(errors="surrogateescape") + b"\0" + struct.pack("<bB", index, symbol.binding) + place
+            attributes = struct.pack("<bB?", index, symbol.binding, symbol.hidden)
+            global_symbols.append(_encoded(name) + attributes + position(symbol.number))
+        for content in sorted(global_symbols):
+            digest.update(content)
+        for section in loaded:
+            for place, kind, number, addend in self.file.relocations(section):
+                values = numbers[section.index], place - section.address, kind, addend
+                digest.update(struct.pack("<QQQq", *values) + position(number))
+        return digest.hexdigest()
 
-    def _place(self, symbol: ObjectSymbol, numbers: Mapping[int, int]) -> bytes:
+    def _digested(self, section: Section) -> bytes:
+        """Return the attributes of a section that are part of the object's digest."""
+        raise NotImplementedError
+
+    def _position(self, symbol: Symbol, numbers: Mapping[int, int]) -> bytes:
         """Return a symbol as bytes: its section's number and its offset there, or its name if it has no section."""
         if symbol.section in numbers:
             offset = symbol.address - self.file.sections[symbol.section].address
-            return struct.pack("<Qq", numbers[symbol.section], offset)
-        values = struct.pack("<QQ?", symbol.size, symbol.address, symbol.definition)
-        return symbol.text.encode(errors="surrogateescape") + b"\0" + values
+            return struct.pack("<QQ?", numbers[symbol.section], offset % (1 << 64), symbol.kind == SymbolKind.RESOLVER)
+        # The address of an absolute symbol is its value, that of a common one its alignment.
+        return _encoded(symbol.name) + struct.pack("<QQ?", symbol.size, symbol.address % (1 << 64), symbol.definition)
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode(errors="surrogateescape") + b"\0"

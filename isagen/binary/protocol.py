@@ -1,4 +1,4 @@
-"""The protocols of binary files as the audit reads them: sections, symbols, relocations, and pointers.
+"""The contents of binary files in any format: sections, symbols, relocations, and the targets of pointers.
 
 An address in a linked file is the one that the linker assigned. An object has no addresses, so its reader assigns them.
 """
@@ -6,11 +6,10 @@ An address in a linked file is the one that the linker assigned. An object has n
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 
 class SymbolKind(IntEnum):
@@ -42,67 +41,78 @@ DATA_KINDS = frozenset({SymbolKind.DATA, SymbolKind.THREAD_DATA})
 MERGEABLE = frozenset({Binding.WEAK, Binding.UNIQUE})
 
 
-class Section(Protocol):
-    """A section: `size` bytes at `address`."""
+class Section(NamedTuple):
+    """A section: `size` bytes at `address`, of which the file contains the first `stored` at `offset`.
 
-    @property
-    def index(self) -> int: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def address(self) -> int: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def executable(self) -> bool:
-        """Whether it contains code that is loaded."""
-
-    @property
-    def writable(self) -> bool:
-        """Whether the loader or the program may write to it."""
-
-    @property
-    def constant(self) -> bool:
-        """Whether the program never writes to it. The loader may write to it, to relocate it."""
-
-    @property
-    def findable(self) -> bool:
-        """Whether code may find its data by its name: a name that compilers do not use by themselves."""
-
-
-class Symbol(Protocol):
-    """A symbol. `number` is its index in the symbol table, and `section` the index of its section.
-
-    `address` is 0 if the symbol is not defined.
+    `flags` are the format's. A process maps `loaded` sections into memory, and with the file's content those that are
+    `in_file`. `executable` sections contain code that is loaded. The loader or the program may write to `writable`
+    sections. The program never writes to `constant` ones, but the loader may, to relocate them. Code may find the data
+    of `findable` sections by name: compilers do not use the name by themselves. `unwinding` sections describe functions
+    for unwinding the stack. Linkers keep one of all `merged` sections of one symbol or name. `when_called` is when the
+    loader calls the functions whose addresses the section contains, and "" if it is no array of functions. `type`,
+    `link`, `info` and `alignment` are fields of ELF's headers. Sections of COFF and Mach-O have `relocation_count`
+    relocations, at `relocations_at` in the file.
     """
 
-    @property
-    def number(self) -> int: ...
-    @property
-    def kind(self) -> SymbolKind: ...
-    @property
-    def binding(self) -> Binding: ...
-    @property
-    def section(self) -> int: ...
-    @property
-    def address(self) -> int: ...
-    @property
-    def size(self) -> int: ...
+    index: int  # type: ignore[assignment]  # tuple.index, which nothing calls
+    name: str
+    address: int
+    offset: int
+    size: int
+    stored: int
+    flags: int
+    loaded: bool = False
+    in_file: bool = False
+    executable: bool = False
+    writable: bool = False
+    constant: bool = False
+    findable: bool = False
+    unwinding: bool = False
+    merged: bool = False
+    when_called: str = ""
+    type: int = 0
+    link: int = 0
+    info: int = 0
+    alignment: int = 0
+    relocations_at: int = 0
+    relocation_count: int = 0
+
+
+class Symbol(NamedTuple):
+    """A symbol. `number` is its index in the symbol table, and `section` the index of its section.
+
+    `section` is 0 if the symbol is undefined, absolute or common. `definition` is false only for an undefined symbol,
+    whose `address` is 0. Other programs and libraries cannot refer to a `hidden` symbol; one that the linker made local
+    is hidden too. The `size` of a symbol of COFF or Mach-O is the distance to the next one, including padding.
+    """
+
+    number: int
+    name: str
+    kind: SymbolKind
+    binding: Binding
+    section: int
+    address: int
+    size: int
+    definition: bool
+    hidden: bool = False
+
     @property
     def defined(self) -> bool:
         """Whether it is defined in a section of this file."""
+        return self.section != 0
 
     @property
     def visible(self) -> bool:
         """Whether other programs and libraries can refer to it."""
+        return self.binding != Binding.LOCAL and not self.hidden
 
     @property
     def local(self) -> bool:
         """Whether only the object that defines it can refer to it; in a linked file, whether only that object could."""
+        return self.binding == Binding.LOCAL and not self.hidden
 
-    @property
-    def named(self) -> bool:
-        """Whether it has a name."""
+
+UNDEFINED = Symbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
 
 
 @dataclass(frozen=True)
@@ -132,11 +142,10 @@ class RelocationTypes:
 
 
 class Relocation(NamedTuple):
-    """A relocation of an object. `kind` is its type, `symbol` a number in the symbol table of the section `table`."""
+    """A relocation of an object. `kind` is its type, and `symbol` the number of a symbol."""
 
     address: int
     kind: int
-    table: int
     symbol: int
     addend: int
 
@@ -152,52 +161,6 @@ class Target(NamedTuple):
     name: str = ""
     resolved: bool = False
     null: bool = False
-
-
-class Pointers(Protocol):
-    """The pointers of a binary: in its data, in tables of the linker, and in arrays that the loader reads.
-
-    A slot is the address of a pointer in such a table or array, through which code is called.
-    """
-
-    @property
-    def slot_ranges(self) -> Sequence[tuple[int, int]]:
-        """(First address, address after the last) of each table and array of pointers, in order."""
-
-    @property
-    def plt_ranges(self) -> Sequence[tuple[int, int]]:
-        """(First address, address after the last) of each table of jumps through slots, in order."""
-
-    @property
-    def resolvers(self) -> Sequence[int]:
-        """The addresses of resolvers, which the loader calls."""
-
-    def follow(self, slot: int) -> Target:
-        """Return the target of the pointer at a slot."""
-
-    def called_by_loader(self) -> Iterator[tuple[int, str]]:
-        """Yield the functions that the loader calls: (address, when)."""
-
-    def in_data(self) -> Iterator[tuple[int, int]]:
-        """Yield the pointers in data to addresses of this file: (address of the pointer, address of its target)."""
-
-    def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
-        """Return the relocations of an object's section from `start` to before `end`, in order."""
-
-    def target(self, relocation: Relocation, after: int = 0) -> int:
-        """Return the address that a relocation writes, or writes the distance to; 0 if it is not in this object.
-
-        `after` is the address after the relocated instruction; 0 for data.
-        """
-
-    def operand(self, relocation: Relocation, after: int) -> int:
-        """Return the target of an instruction's relocation if it is in the section of the relocation's symbol.
-
-        Otherwise return the symbol's address: what is next to a section is only known after the link.
-        """
-
-    def target_name(self, relocation: Relocation) -> str:
-        """Return the name of the symbol of a relocation."""
 
 
 def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
@@ -218,107 +181,3 @@ class Architecture:
     bits: int
     order: Literal["little", "big"]
     shown: str
-
-
-class Mangling(Protocol):
-    """How compilers encode the names of C++ in symbols. A module of functions implements it."""
-
-    def demangle(self, symbol: str, /) -> str:
-        """Return a symbol as C++ spells it, or unchanged."""
-
-    def is_type(self, name: str, /) -> bool:
-        """Return whether a symbol is the type information of a class, or the name in it."""
-
-    def is_vtable(self, name: str, /) -> bool:
-        """Return whether a symbol is the table of virtual functions of a class."""
-
-    def is_guard(self, name: str, /) -> bool:
-        """Return whether a symbol is the guard of a dynamically initialised variable."""
-
-    def is_standard(self, name: str, /) -> bool:
-        """Return whether a name of type information or of a vtable belongs to a class of the C++ library."""
-
-    def is_destructor(self, name: str, /) -> bool:
-        """Return whether a function is a destructor, whose address only compilers can take."""
-
-
-class Binary(Protocol):
-    """An open file of a binary format. Raises `AuditError` if it is damaged."""
-
-    @property
-    def path(self) -> Path: ...
-    @property
-    def shown(self) -> str:
-        """The file's name in messages."""
-
-    @property
-    def format(self) -> str:
-        """The name of the format and of its folder: ``elf``."""
-
-    @property
-    def mangling(self) -> Mangling:
-        """How its symbols encode the names of C++."""
-
-    @property
-    def machine(self) -> int:
-        """The format's number for the processor."""
-
-    @property
-    def architecture(self) -> Architecture | None:
-        """The processor that its code is for; None if the file does not name a processor."""
-
-    @property
-    def relocatable(self) -> bool:
-        """Whether it is an object: not linked yet."""
-
-    @property
-    def fixed(self) -> bool:
-        """Whether it is loaded at the addresses in the file."""
-
-    @property
-    def stripped(self) -> bool:
-        """Whether its only symbols are those that other files can bind to."""
-
-    @property
-    def names_tell_levels(self) -> bool:
-        """Whether only the names of functions show their levels, so that the levels in a stripped file are unknown."""
-
-    @property
-    def sections(self) -> Sequence[Section]: ...
-
-    def __enter__(self) -> Binary: ...
-    def __exit__(self, *details: object) -> None: ...
-
-    @property
-    def levels(self) -> frozenset[str]:
-        """The sealed levels whose code it contains."""
-
-    def level_at(self, address: int) -> str:
-        """Return the sealed level whose code is at an address; "" if there is none."""
-
-    def section_at(self, address: int) -> Section | None:
-        """Return the loaded section that covers `address`."""
-
-    def read(self, address: int, size: int) -> bytes:
-        """Return up to `size` bytes at an address; no bytes if the file has no content there."""
-
-    def symbols(self) -> Iterator[Symbol]:
-        """Yield all symbols of the file."""
-
-    def exports(self) -> Iterator[Symbol]:
-        """Yield the symbols that other files can bind to; all symbols of an object."""
-
-    def symbol(self, number: int) -> Symbol:
-        """Return the symbol of `symbols` that has a number; an undefined symbol if none has it."""
-
-    def name(self, symbol: Symbol) -> str:
-        """Return a symbol's name."""
-
-    def notes(self, owner: str) -> Sequence[bytes]:
-        """Return the texts of the notes of `owner`."""
-
-    def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
-        """Yield (address, size in bytes) of each function in the tables for unwinding the stack."""
-
-    def pointers(self, kinds: RelocationTypes) -> Pointers:
-        """Return the pointers of the file; `kinds` are the relocation types of its processor."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..binary.formats import demangle
-from ..binary.sealing_protocol import PointerTargets
+from ..binary.initial_values import PointerTargets
+from ..binary.mangling import demangle
 from ..model.errors import BuildError
 from .compiled import Compiled, CompiledSymbol, registration_prefixes
 

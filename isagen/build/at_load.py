@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from functools import cache, partial
 
 from ..audit.findings import Finding
-from ..binary.formats import demangle, open_binary
+from ..binary.formats import open_binary
+from ..binary.mangling import demangle
 from ..model.errors import AuditError, BuildError
 from ..model.plan import LinkAudit
 from ..model.record import Record

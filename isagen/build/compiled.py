@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..binary.formats import load_object
+from ..binary.initial_values import PointerTargets
 from ..binary.protocol import MERGEABLE, Binding
-from ..binary.sealing_protocol import PointerTargets
 from ..model.files import AnyPath, content_digest, read_bytes
 from ..model.matrix import Code
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL

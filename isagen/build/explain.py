@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ..audit.build_objects import BuildObjects
-from ..binary.formats import demangle, is_binary, load_object
+from ..binary.formats import is_binary, load_object
+from ..binary.mangling import demangle
 from ..binary.protocol import Binding
 from ..model.errors import BuildError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL

@@ -16,7 +16,8 @@ from ..audit.findings import Result
 from ..audit.recorded import audit_linked
 from ..audit.records import records_of
 from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
-from ..binary.protocol import CODE_KINDS, Binary
+from ..binary.protocol import CODE_KINDS
+from ..binary.reader import Binary
 from ..model.errors import BuildError, IsagenError
 from ..model.names import DISPATCH_SOURCE, copy_of_object, is_sealed_name, sealed_name
 from ..model.ninja import NinjaFile
@@ -149,7 +150,7 @@ def _check_not_stripped(binary: Binary) -> None:
     for symbol in binary.symbols() if missing else ():
         if symbol.kind in CODE_KINDS and symbol.defined:
             level = binary.level_at(symbol.address)
-            if level in missing and is_sealed_name(binary.name(symbol), level):
+            if level in missing and is_sealed_name(symbol.name, level):
                 missing.discard(level)
     if missing:
         message = "the link left out the symbols that its audit needs"

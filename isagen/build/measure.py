@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from ..binary.format import AnyObject
 from ..binary.formats import architecture_of
-from ..binary.sealing_protocol import ObjectFile
 from ..model.errors import AuditError
 from ..model.files import read_bytes
 from ..model.matrix import Code
@@ -26,7 +26,7 @@ class Measure:
         self._features = features
         self._needs: Mapping[int, frozenset[str]] = {}
 
-    def code(self, file: ObjectFile, marks: Sequence[str]) -> Code:
+    def code(self, file: AnyObject, marks: Sequence[str]) -> Code:
         """Return the measures of an object's code, without counts of instructions if there is no decoder.
 
         The `marks` are prefixes of names that differ between levels.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ..binary.formats import FORMATS
+from ..binary.notes import note_text
 from ..model.errors import BuildError
 from ..model.record import LEVEL_OWNER
 from ..model.registrations import Registrations
@@ -38,7 +38,7 @@ def check_objects(module: str, registered: Registrations, objects: Iterable[Comp
 
 def notes_text(notes: Iterable[bytes]) -> str:
     """Return the notes of levels as the elements of a C array."""
-    return "\n".join(FORMATS[0].record(LEVEL_OWNER, note) for note in notes)
+    return "\n".join(note_text(LEVEL_OWNER, note) for note in notes)
 
 
 def module_table(module: str, levels: Iterable[str], built_levels: Collection[str]) -> str:

@@ -120,7 +120,7 @@ def _check_shared(levels: Sequence[Registrations]) -> None:
         for symbol, value in registrations.shared.items():
             first_level, first_value = first.setdefault(symbol, (registrations.level, value))
             if value != first_value:
-                from ..binary.formats import demangle
+                from ..binary.mangling import demangle
 
                 raise BuildError(
                     f"all levels share this variable, but its initial value is {first_value} at {first_level} and "

@@ -4,5 +4,5 @@
 - `flow`, `code`: the bytes that are instructions, also in code of unknown size;
 - `references`: what each function calls, jumps to and takes the address of, as linker and loader resolve it.
 
-The package reads files through `binary.protocol` and instructions through `processors.decoding`.
+The package reads files through `binary.reader` and instructions through `processors.decoding`.
 """

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from ..binary.protocol import Binary, Symbol, SymbolKind
+from ..binary.protocol import Symbol, SymbolKind
+from ..binary.reader import Binary
 from ..processors.decoding import CALLS, LEAVES, Codes, Decoder, Instruction, Kind, Reference
 from .flow import Flow, follow
 from .functions import Functions
@@ -172,13 +173,13 @@ class Code:
     @cached_property
     def _labels(self) -> Mapping[int, Symbol]:
         """The first named label at each address."""
-        labels = [s for s in self.binary.symbols() if s.kind == SymbolKind.LABEL and s.defined and s.named]
+        labels = [s for s in self.binary.symbols() if s.kind == SymbolKind.LABEL and s.defined and s.name]
         return {label.address: label for label in reversed(labels)}
 
     def name(self, number: int) -> str:
         """Return the name of a function or piece; its address if it has no name."""
         symbol = self.symbol(number)
-        return self.binary.name(symbol) if symbol is not None else f"function at {self.start(number):#x}"
+        return symbol.name if symbol is not None else f"function at {self.start(number):#x}"
 
     def sized(self, number: int) -> bool:
         """Return whether a function is of known size."""

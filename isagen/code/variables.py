@@ -6,7 +6,8 @@ from array import array
 from bisect import bisect_right
 from functools import cached_property
 
-from ..binary.protocol import DATA_KINDS, Binary, Symbol
+from ..binary.protocol import DATA_KINDS, Symbol
+from ..binary.reader import Binary
 
 LARGEST_UNSIZED = 128  # bytes of a variable of unknown size, at most
 
@@ -31,7 +32,7 @@ class Variables:
     def name_at(self, address: int) -> str:
         """Return the name of the variable at an address; "" if no symbol names one."""
         symbol = self.symbol_at(address)
-        return self._binary.name(symbol) if symbol is not None else ""
+        return symbol.name if symbol is not None else ""
 
     def symbol_at(self, address: int) -> Symbol | None:
         """Return the symbol of the variable at an address; None if no symbol names one."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..binary.formats import FORMATS
+from ..binary.notes import note_text
 from ..matrix.planned import planned_matrix, public
 from ..model.c_array import array_text
 from ..model.matrix_notes import pack
@@ -60,10 +61,9 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
     source = render("isa_dispatch.c.j2", **values)
     matrix = pack(public(planned_matrix(build)))
     record = build.record.to_json().encode() if table.features.processor.decodable else b""
+    notes = "\n".join([note_text(RECORD_OWNER, record)] * bool(record) + [note_text(MATRIX_OWNER, matrix)])
     for binary_format in FORMATS:
-        notes = [binary_format.record(RECORD_OWNER, record)] if record else []
-        notes.append(binary_format.record(MATRIX_OWNER, matrix))
-        source = source.replace(NOTE_MARK.format(binary_format.name), "\n".join(notes))
+        source = source.replace(NOTE_MARK.format(binary_format.name), notes)
     headers = {
         values["header"]: render("isa_dispatch.h.j2", **values),
         "isa_python.h": render(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
 from ..binary.formats import is_binary
-from ..binary.protocol import Binary
+from ..binary.reader import Binary
 from ..model.matrix import LevelCode, Matrix
 from ..model.matrix_notes import unpack
 from ..model.objects import CompiledObjects

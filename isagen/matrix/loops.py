@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ..binary.formats import demangle, open_binary
+from ..binary.formats import open_binary
+from ..binary.mangling import demangle
 from ..code.code import Code
 from ..model.matrix import Matrix
 from ..processors.decoding import Codes, Instruction, Kind

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
-from ..binary.protocol import Binary, RelocationTypes
+from ..binary.protocol import RelocationTypes
+from ..binary.reader import Binary
 from .instructions import Instructions
 
 Codes = frozenset[int]

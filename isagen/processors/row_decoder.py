@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..binary.protocol import Binary
+from ..binary.reader import Binary
 from .addresses import Addresses, Found
 from .decoding import LEAVES, Abi, Codes, Decoder, Kind, Reference
 from .decoding import Instruction as AnyInstruction

@@ -109,7 +109,6 @@ def test_a_function_that_runs_into_the_next(audited):
         ["-no-pie"],
         ["-static"],
         ["-shared", "-Wl,-z,pack-relative-relocs"],
-        ["-shared", "-fuse-ld=lld", "-Wl,--pack-dyn-relocs=android"],
         ["-shared", "-fuse-ld=lld", "-Wl,-z,rel"],
     ],
     ids=" ".join,

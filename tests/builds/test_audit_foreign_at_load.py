@@ -90,9 +90,7 @@ other:
 """
 
 
-@pytest.mark.parametrize(
-    "flags", [[], ["--pack-dyn-relocs=android"], ["-z,rel"], ["-z,rel", "--pack-dyn-relocs=android"]]
-)
+@pytest.mark.parametrize("flags", [[], ["-z,rel"]])
 def test_a_table_behind_an_exported_variable(link, flags):
     """A relocation has the distance from the variable, or the relocated place does."""
     library = link(BEHIND, *(f"-Wl,{flag}" for flag in flags), kind=".s", compiler="gcc", linker="lld")

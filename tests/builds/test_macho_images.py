@@ -77,21 +77,21 @@ def test_lief_finds_the_same(tmp_path, processor, fixups, kind):
     with open_binary(path) as binary:
         code = Code(binary, decoder_of(binary.architecture, str(path)))
         pointers = code.pointers
-        names = {symbol.address: binary.name(symbol) for symbol in binary.symbols() if symbol.section}
+        names = {symbol.address: symbol.name for symbol in binary.symbols() if symbol.section}
         binds = {one.address: one.symbol.name.removeprefix("_") for one in part.bindings}
         slots = [slot for start, end in pointers.slot_ranges for slot in range(start, end, 8)]
         assert {"getenv", "abort", "free"} <= {pointers.follow(slot).name for slot in slots}
         assert all(pointers.follow(slot).name == binds.get(slot, "") for slot in slots)
         trie = part.dyld_info if part.has_dyld_info else part.dyld_exports_trie
         exported = {one.symbol.name.removeprefix("_"): one.address for one in trie.exports}
-        assert {binary.name(s): s.address for s in binary.exports() if s.defined and s.visible} == exported
+        assert {s.name: s.address for s in binary.exports() if s.defined and s.visible} == exported
         assert set(part.function_starts.functions) <= set(code.functions.starts)
         in_data = dict(pointers.in_data())
         places = {place.address for place in part.relocations} - binds.keys()
         assert places <= in_data.keys()
         assert all(binary.section_at(target) is not None for target in in_data.values())
         assert {names[address] for address, _ in pointers.called_by_loader()} == {"_ZL5beginv"}
-        (run,) = [symbol for symbol in binary.symbols() if binary.name(symbol) == "run"]
+        (run,) = [symbol for symbol in binary.symbols() if symbol.name == "run"]
         assert run.kind == SymbolKind.FUNCTION
         assert [in_data[place] for place in in_data if names.get(place) == "_ZL5table"] == [run.address]
 

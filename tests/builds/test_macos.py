@@ -261,7 +261,7 @@ def test_llvm_s_linker(portable, family, tmp_path):
         assert f" {level}, in use: {level}, built: {built[-1]}, 3 stubs: " in output
     assert "nothing found" in portable.isagen("audit", str(library)).stdout
     with open_binary(library) as binary:
-        names = [binary.name(symbol) for symbol in binary.exports() if symbol.defined and symbol.visible]
+        names = [symbol.name for symbol in binary.exports() if symbol.defined and symbol.visible]
         assert not [name for name in names if any(f".{level.lower()}" in name for level in built)]
 
 

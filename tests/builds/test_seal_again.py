@@ -5,11 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from isagen.binary.formats import load_object
+from isagen.binary.formats import FORMATS, load_object
 from isagen.build import main as build_main
 from isagen.model.files import write_if_changed
 from isagen.model.names import plan_name
@@ -276,8 +277,8 @@ def test_another_isagen_writes_all_results_anew(project, monkeypatch):
     check(project)
     monkeypatch.chdir(project.path(""))
     monkeypatch.setattr("isagen.build.seal.registrations_text", lambda registered: f"new {registered.level}")
-    monkeypatch.setattr("isagen.binary.elf.seal", lambda *arguments: b"new")
-    monkeypatch.setattr("isagen.binary.elf.with_note", lambda *arguments: b"noted")
+    changed = replace(FORMATS[0], seal=lambda *arguments: b"new", with_note=lambda *arguments: b"noted")
+    monkeypatch.setattr("isagen.build.outputs.format_of", lambda file: changed)
     words = ["seal", str(project.path("isagen/isa_plan.json")), "isagen"]
     assert build_main.main(words) == 0
     assert project.path("isagen/isa_AVX2.json").read_text() != "new AVX2"

@@ -164,7 +164,7 @@ def test_another_reader_finds_the_same_tables(library):
     base = parsed.optional_header.imagebase
     with PeImage(path) as image:
         pointers = image.pointers(COFF.relocations)
-        exports = {image.name(symbol): symbol.address for symbol in image.exports()}
+        exports = {symbol.name: symbol.address for symbol in image.exports()}
         assert exports == {entry.name: base + entry.address for entry in parsed.get_export().entries}
         assert {"run", "shown"} <= exports.keys()
         imports = {base + one.iat_address: one.name for library in parsed.imports for one in library.entries}

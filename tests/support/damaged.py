@@ -5,7 +5,7 @@ import struct
 from pathlib import Path
 
 from isagen.binary.formats import format_of
-from isagen.binary.object_file import ObjectInMemory
+from isagen.binary.object_file import ObjectFile
 from isagen.model.errors import IsagenError
 from isagen.processors.registry import decoder_of
 
@@ -32,7 +32,7 @@ def mutations(content, number):
         yield bytes(raw) if turn % 9 else bytes(raw[: dice.randrange(len(raw))])
 
 
-def refused(kind: type[ObjectInMemory], made: Path, number: int) -> int:
+def refused(kind: type[ObjectFile], made: Path, number: int) -> int:
     """How many of a `number` of changed copies of the object `made` are refused, each by an error that names the file.
 
     The others are sealed objects that can be read.
@@ -55,7 +55,7 @@ def refused(kind: type[ObjectInMemory], made: Path, number: int) -> int:
     return count
 
 
-def _read_and_seal(kind: type[ObjectInMemory], data: bytes) -> None:
+def _read_and_seal(kind: type[ObjectFile], data: bytes) -> None:
     file = kind(data, "damaged.o")
     for symbol in file.symbols:
         if symbol.defined:

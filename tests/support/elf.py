@@ -3,7 +3,7 @@
 import struct
 from dataclasses import dataclass
 
-SYMTAB, STRTAB, NOTE, SHNDX, CREL = 2, 3, 7, 18, 0x40000014
+SYMTAB, STRTAB, RELA, NOTE, SHNDX, CREL, ANDROID = 2, 3, 4, 7, 18, 0x40000014, 0x60000002
 LIBRARY = 3
 ALLOC, CODE = 2, 6
 WEAK_FUNCTION = 2 << 4 | 2

@@ -9,18 +9,21 @@ import pytest
 from isagen.audit.data import as_data
 from isagen.audit.records import Baseline
 from isagen.audit.report import text_of
-from isagen.binary import elf, formats
+from isagen.binary import formats
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.elf.reader import Elf
+from isagen.binary.elf.sealing import sealed
 from isagen.binary.formats import load_object, open_binary
 from isagen.binary.notes import note_of, notes_of
-from isagen.model.errors import AuditError
+from isagen.model.errors import AuditError, BuildError
 from isagen.model.names import plan_name
 from isagen.model.plan_file import plan_text
 from support.elf import (
+    ANDROID,
     CREL,
     LIBRARY,
     NOTE,
+    RELA,
     SHNDX,
     STRTAB,
     SYMTAB,
@@ -41,11 +44,10 @@ X86_64 = Baseline("X86_64", ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
 def test_objects_of_all_layouts_are_sealed(tmp_path, order, wide):
     path = tmp_path / "a.o"
     path.write_bytes(with_function(b"_Z1fv", order, wide))
-    content = elf.seal(load_object(path), "AVX2", "7", {})
-    sealed = ElfObject(content, path)
-    assert [found.name for found in sealed.symbols] == ["_Z1fv.avx2.7"]
-    assert sealed.symbols[0].hidden
-    assert [section.name for section in sealed.sections][1] == ".isa_text.AVX2"
+    made = ElfObject(sealed(load_object(path), "AVX2", "7", {}), path)
+    assert [found.name for found in made.symbols] == ["_Z1fv.avx2.7"]
+    assert made.symbols[0].hidden
+    assert [section.name for section in made.sections][1] == ".isa_text.AVX2"
 
 
 @pytest.mark.parametrize(("order", "wide"), LAYOUTS)
@@ -62,14 +64,16 @@ def test_section_numbers_that_a_symbol_cannot_hold(tmp_path, order, wide):
     assert found.section == 1
 
 
-def test_packed_relocations_are_sealed_but_not_audited(tmp_path):
-    """Clang writes them with -Wa,--crel: sealing has no need to read them."""
-    parts = [Part(b".text", 1, b"\xc3", 6), Part(b".crel.text", CREL, b"\0", link=0, info=1)]
+@pytest.mark.parametrize(("kind", "content"), [(CREL, b"\0"), (ANDROID, b"APS2\0"), (RELA, b"APS2\0")])
+def test_relocations_in_a_form_that_is_not_read(tmp_path, kind, content):
+    """Clang writes CREL with -Wa,--crel, and lld Android's with --pack-dyn-relocs: GNU strip changes their type."""
+    parts = [Part(b".text", 1, b"\xc3", 6), Part(b".rel.text", kind, content, link=0, info=1)]
     path = tmp_path / "a.o"
     path.write_bytes(elf_object(parts))
-    content = elf.seal(load_object(path), "AVX2", "7", {})
-    assert ElfObject(content, path).sections[1].name == ".isa_text.AVX2"
-    with pytest.raises(AuditError, match=r"a\.o: is not an ELF file that can be read: section \.crel\.text .*CREL"):
+    reason = r"section \.rel\.text contains relocations in a form that is not read"
+    with pytest.raises(BuildError, match=rf"a\.o: is not an object file that isagen can read: {reason}"):
+        load_object(path)
+    with pytest.raises(AuditError, match=rf"a\.o: is not an ELF file that can be read: {reason}"):
         audit_targets([path], X86_64)
 
 

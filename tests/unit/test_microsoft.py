@@ -2,8 +2,7 @@
 
 import pytest
 
-from isagen.binary import microsoft
-from isagen.binary.coff import names
+from isagen.binary import mangling
 
 DYNAMIC = {
     # names of one object, and those of them that belong to variables that code initialises
@@ -34,7 +33,7 @@ DYNAMIC = {
 @pytest.mark.parametrize("case", DYNAMIC)
 def test_variables_that_code_initialises(case):
     names, expected = DYNAMIC[case]
-    found = set(microsoft.initialised_variables(names)).intersection(names)
+    found = set(mangling.initialised_variables(names)).intersection(names)
     assert found == (set(names) if expected is None else expected)
 
 
@@ -64,7 +63,6 @@ def test_variables_that_code_initialises(case):
 )
 def test_kinds_of_names(name, kinds):
     predicates = ("is_type", "is_literal", "is_vtable", "is_guard", "is_standard", "is_destructor")
-    assert tuple(one for one in predicates if getattr(microsoft, one)(name)) == tuple(
+    assert tuple(one for one in predicates if getattr(mangling, one)(name)) == tuple(
         one for one in predicates if one in kinds
     )
-    assert all(getattr(names, one)(name) == (one in kinds) for one in predicates)

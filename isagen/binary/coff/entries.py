@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..protocol import SymbolKind
+from ..protocol import Section, SymbolKind
 from . import layout as c
 
 # Arrays of functions that the C run-time library calls: MinGW's .ctors and .dtors, and Microsoft's .CRT$X.
@@ -19,56 +18,31 @@ COMMON_DATA = (
 )
 
 
-@dataclass(frozen=True)
-class CoffSection:
-    """A section (`isagen.binary.object_reader.ObjectSection`). `index` counts from 1; the reader assigns `address`."""
+def section_of(index: int, name: str, place: tuple[int, int, int, int], flags: int, *relocations: int) -> Section:
+    """Return a section; `place` is its address, file offset, size, and size in the file.
 
-    index: int
-    name: str
-    address: int
-    offset: int
-    size: int
-    flags: int
-    relocations_at: int
-    relocation_count: int
-
-    @property
-    def loaded(self) -> bool:
-        return not self.flags & (c.SCN_LNK_INFO | c.SCN_LNK_REMOVE | c.SCN_MEM_DISCARDABLE)
-
-    @property
-    def in_file(self) -> bool:
-        return self.loaded and not self.flags & c.SCN_CNT_UNINITIALIZED_DATA
-
-    @property
-    def executable(self) -> bool:
-        return self.in_file and bool(self.flags & c.SCN_MEM_EXECUTE)
-
-    @property
-    def writable(self) -> bool:
-        return bool(self.flags & c.SCN_MEM_WRITE)
-
-    @property
-    def constant(self) -> bool:
-        return not self.writable
-
-    @property
-    def findable(self) -> bool:
-        """Whether code may find its data by its name: linkers sort ``NAME$a`` and ``NAME$z`` into one section."""
-        return self.loaded and not self.flags & c.SCN_MEM_EXECUTE and not self.name.startswith(COMMON_DATA)
-
-    @property
-    def unwinding(self) -> bool:
-        return self.name.startswith(UNWINDING)
-
-    @property
-    def merged(self) -> bool:
-        """Whether it is a COMDAT section: linkers keep one of all those with the same symbol or name."""
-        return bool(self.flags & c.SCN_LNK_COMDAT)
-
-    @property
-    def when_called(self) -> str:
-        return next((when for name, when in ARRAYS.items() if self.name.startswith(name)), "")
+    Code may find data by the section's name: linkers sort ``NAME$a`` and ``NAME$z`` into one section.
+    """
+    loaded = not flags & (c.SCN_LNK_INFO | c.SCN_LNK_REMOVE | c.SCN_MEM_DISCARDABLE)
+    in_file = loaded and not flags & c.SCN_CNT_UNINITIALIZED_DATA
+    executable, writable = bool(flags & c.SCN_MEM_EXECUTE), bool(flags & c.SCN_MEM_WRITE)
+    return Section(
+        index,
+        name,
+        *place,
+        flags,
+        loaded=loaded,
+        in_file=in_file,
+        executable=in_file and executable,
+        writable=writable,
+        constant=not writable,
+        findable=loaded and not executable and not name.startswith(COMMON_DATA),
+        unwinding=name.startswith(UNWINDING),
+        merged=bool(flags & c.SCN_LNK_COMDAT),
+        when_called=next((when for start, when in ARRAYS.items() if name.startswith(start)), ""),
+        relocations_at=relocations[0] if relocations else 0,
+        relocation_count=relocations[1] if relocations else 0,
+    )
 
 
 class Entry(NamedTuple):
@@ -94,10 +68,10 @@ class Entry(NamedTuple):
         return size, selection
 
 
-NULL = CoffSection(0, "", 0, 0, 0, c.SCN_LNK_REMOVE, 0, 0)
+NULL = section_of(0, "", (0, 0, 0, 0), c.SCN_LNK_REMOVE)
 
 
-def kind_of(entry: Entry, section: CoffSection) -> SymbolKind:
+def kind_of(entry: Entry, section: Section) -> SymbolKind:
     """Return the kind of an entry's symbol. `section` is the symbol's section, with index 0 if it has none."""
     if entry.storage == c.CLASS_FILE or entry.section < -1:
         return SymbolKind.FILE

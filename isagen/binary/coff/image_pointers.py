@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from ..object_reader import ObjectPointers
 from ..protocol import RelocationTypes, Target, within
+from ..reader import Pointers
 from . import layout as c
 from .images import Image
 
@@ -21,14 +21,14 @@ THUNKS = {c.AMD64: re.compile(rb"\xff\x25(.{4})", re.DOTALL)}
 
 
 class PeImage(Image):
-    """A PE file with its pointers (`isagen.binary.protocol.Binary`)."""
+    """A PE file with its pointers."""
 
     def pointers(self, kinds: RelocationTypes) -> ImagePointers:
         return ImagePointers(self, kinds)
 
 
-class ImagePointers(ObjectPointers):
-    """The pointers of a PE file (`isagen.binary.protocol.Pointers`)."""
+class ImagePointers(Pointers):
+    """The pointers of a PE file."""
 
     def __init__(self, file: Image, kinds: RelocationTypes) -> None:
         super().__init__(file, kinds)
@@ -99,7 +99,7 @@ class ImagePointers(ObjectPointers):
 
     def _function(self, slot: int) -> int:
         """Return the address of the function to which the pointer at `slot` leads; 0 if it leads to none."""
-        address = int.from_bytes(self._image.read(slot, WORD), "little")
+        address = self._image.word_at(slot)
         return address if self._is_code(address) else 0
 
     def _is_code(self, address: int) -> bool:
@@ -143,7 +143,8 @@ class ImagePointers(ObjectPointers):
         """The target of each pointer that leads into this file, by the pointer's address."""
         image = self._image
         if image.fixed:
-            return dict(self._words_that_are_addresses())
+            data = (section for section in image.sections if section.in_file and not section.executable)
+            return dict(self._words_that_are_addresses(data, image.base))
         pointers = {}
         for place in self._relocated():
             raw = image.read(place, WORD)
@@ -165,13 +166,3 @@ class ImagePointers(ObjectPointers):
                 if entry >> 12 == c.DIR64:
                     yield self._image.base + page + (entry & 0xFFF)
             place += length
-
-    def _words_that_are_addresses(self) -> Iterator[tuple[int, int]]:
-        """Yield (address, value) of the words in data that may be pointers: a fixed program does not list pointers."""
-        image = self._image
-        high = max((section.address + section.size for section in image.sections), default=0)
-        for section in image.sections:
-            content = image.content(section) if section.in_file and not section.executable else b""
-            for number, (value,) in enumerate(c.POINTER.iter_unpack(content[: len(content) // WORD * WORD])):
-                if image.base <= value < high and image.section_at(value) is not None:
-                    yield section.address + WORD * number, value

@@ -4,45 +4,29 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from mmap import mmap
 from struct import Struct
-from typing import Any, cast
+from typing import Any
 
-from ...model.files import AnyPath, mapped
 from ...model.record import RECORD_OWNER, record_from_json
 from ..notes import notes_of
-from ..object_reader import ObjectSection, ObjectSymbol
-from ..protocol import Binding, SymbolKind
+from ..protocol import Binding, Section, Symbol, SymbolKind
+from ..reader import END
 from . import layout as c
-from .entries import NULL, CoffSection, kind_of
+from .entries import NULL, kind_of, section_of
 from .reader import Coff
 
 NOTES = ".isagen"
-END = 1 << 62  # no address is beyond it
 LONGEST_NAME = 1 << 16
 # The symbols of the arrays of functions that GNU's linker puts into the section of code.
 ARRAYS = frozenset({"__CTOR_LIST__", "___CTOR_LIST__", "__DTOR_LIST__", "___DTOR_LIST__"})
 
 
-@dataclass(frozen=True)
-class ImageSection(CoffSection):
-    """A section of a PE file: `size` bytes in memory, of which the file contains the first `stored`."""
-
-    stored: int = 0
-
-
 class Image(Coff):
-    """A PE file (`isagen.binary.protocol.Binary`, without its pointers)."""
+    """A PE file, without its pointers."""
 
     unreadable = "is not a PE file that can be read: "
     relocatable = False
-
-    def __init__(self, path: AnyPath, shown: str = "") -> None:
-        # A mapping has the operations of bytes that are used here, hence the cast.
-        super().__init__(path, shown, cast(bytes, mapped(path)))
 
     def _read(self) -> None:
         if not c.is_image(self.data[: 1 << 16]):
@@ -68,10 +52,9 @@ class Image(Coff):
         self.stripped = not (self.symbols_at and self.symbol_count)
         self._read_symbol_places()
         self.sections = (NULL, *self._sections(count))
-        self._loaded = sorted((s for s in self.sections if s.size), key=lambda section: section.address)
-        self._starts = [section.address for section in self._loaded]
         symbols = [*self._of_table(), *self._exported()]
         self._symbols = {symbol.number: symbol for symbol in symbols}
+        self._read_levels()
 
     def _read_symbol_places(self) -> None:
         self.entry = c.SYMBOL
@@ -82,7 +65,7 @@ class Image(Coff):
         if self.strings_at > len(self.data):
             raise self.fail("its table of symbols is cut off")
 
-    def _sections(self, count: int) -> Iterator[CoffSection]:
+    def _sections(self, count: int) -> Iterator[Section]:
         for index in range(1, count + 1):
             header = c.SECTION.unpack_from(self.data, self.headers_at + (index - 1) * c.SECTION.size)
             raw, size, address, stored, offset, *_, flags = header
@@ -92,7 +75,7 @@ class Image(Coff):
                 raise self.fail(f"section {name} is cut off")
             if flags & c.SCN_MEM_EXECUTE:
                 size = stored  # the bytes after it are zeros, and no code
-            yield ImageSection(index, name, self.base + address, offset, size or stored, flags, 0, 0, stored)
+            yield section_of(index, name, (self.base + address, offset, size or stored, stored), flags)
 
     # ---- bytes
 
@@ -101,21 +84,8 @@ class Image(Coff):
         address, size = self._directories[number] if number < len(self._directories) else (0, 0)
         return (self.base + address, size) if address and size else (0, 0)
 
-    def section_at(self, address: int) -> CoffSection | None:
-        index = bisect_right(self._starts, address) - 1
-        section = self._loaded[index] if index >= 0 else None
-        return section if section is not None and address < section.address + section.size else None
-
-    def content(self, section: ObjectSection) -> bytes:
-        assert isinstance(section, ImageSection)
-        return self.data[section.offset : section.offset + section.stored]
-
-    def read(self, address: int, size: int) -> bytes:
-        section = self.section_at(address)
-        if not isinstance(section, ImageSection):
-            return b""
-        start, end = section.offset + address - section.address, section.offset + section.stored
-        return self.data[start : min(start + max(size, 0), end)] if start < end else b""
+    def _has_addresses(self, section: Section) -> bool:
+        return section.size > 0  # the loader maps sections that it does not need later, too
 
     def unpack(self, form: Struct, address: int) -> tuple[Any, ...]:
         """Return the values of a structure at an address."""
@@ -133,35 +103,23 @@ class Image(Coff):
 
     def text(self, address: int) -> str:
         """Return the text from an address to the next null character."""
-        section = self.section_at(address)
-        if isinstance(section, ImageSection):
-            start = section.offset + address - section.address
-            limit = min(section.offset + section.stored, start + LONGEST_NAME)
-            end = self.data.find(b"\0", start, limit)
-            if start < limit and end >= 0:
-                return self.data[start:end].decode(errors="surrogateescape")
-        raise self.fail(f"a name at {address:#x} is cut off")
-
-    def __exit__(self, *details: object) -> None:
-        if isinstance(self.data, mmap):
-            self.data.close()
+        raw = self.read(address, LONGEST_NAME)
+        end = raw.find(b"\0")
+        if end < 0:
+            raise self.fail(f"a name at {address:#x} is cut off")
+        return raw[:end].decode(errors="surrogateescape")
 
     # ---- levels
 
-    @cached_property
-    def _levels(self) -> dict[str, str]:
-        """The levels in the records, by the name of the section that contains each level's code."""
+    def _read_levels(self) -> None:
+        """Set `_levels`, the levels in the records by the name of the section that contains each level's code."""
         records = [record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER)]
         names = dict.fromkeys(name for record in records for name in record.levels)
-        levels = {c.code_section(name): name for name in names}
-        if len(levels) < len(names):
+        self._levels = {c.code_section(name): name for name in names}
+        if len(self._levels) < len(names):
             raise self.fail("two of its levels have a section of one name: rename one of them in its table")
-        return levels
-
-    @property
-    def levels(self) -> frozenset[str]:  # type: ignore[override]
-        names = (section.name for section in self.sections if section.executable and section.size)
-        return frozenset(self._levels[name] for name in names if name in self._levels)
+        code = (section.name for section in self.sections if section.executable and section.size)
+        self.levels = frozenset(self._levels[name] for name in code if name in self._levels)
 
     def level_at(self, address: int) -> str:
         section = self.section_at(address)
@@ -169,7 +127,7 @@ class Image(Coff):
 
     # ---- symbols, notes and unwind tables
 
-    def _of_table(self) -> Iterator[ObjectSymbol]:
+    def _of_table(self) -> Iterator[Symbol]:
         """Yield the symbols of the symbol table, which GNU's linker writes. Data ends where the next symbol starts."""
         entries = [entry for entry in self._entries() if entry.section >= 0]
         places = sorted({self.sections[entry.section].address + entry.value for entry in entries if entry.section})
@@ -189,9 +147,10 @@ class Image(Coff):
                 size = max(min(ends) - address, 0)
             binding = Binding.LOCAL if entry.storage in (c.CLASS_STATIC, c.CLASS_FILE) else Binding.GLOBAL
             defined = entry.section != 0
-            yield ObjectSymbol(entry.number, name, kind, binding, entry.section, address, size, defined, hidden=True)
+            hidden = binding != Binding.LOCAL  # only exported symbols are visible
+            yield Symbol(entry.number, name, kind, binding, entry.section, address, size, defined, hidden)
 
-    def _exported(self) -> Iterator[ObjectSymbol]:
+    def _exported(self) -> Iterator[Symbol]:
         """Yield the exported symbols, except those of other files."""
         start, size = self.directory(c.EXPORTS)
         if not start:
@@ -212,9 +171,9 @@ class Image(Coff):
                 name = self.text(self.base + texts[number]) if number in texts else f"#{first + number}"
                 kind = SymbolKind.FUNCTION if section.executable else SymbolKind.DATA
                 number += self.symbol_count
-                yield ObjectSymbol(number, name, kind, Binding.GLOBAL, section.index, address, 0, True)
+                yield Symbol(number, name, kind, Binding.GLOBAL, section.index, address, 0, True)
 
-    def exports(self) -> Iterator[ObjectSymbol]:
+    def exports(self) -> Iterator[Symbol]:
         return (symbol for symbol in self.symbols() if symbol.visible)
 
     def notes(self, owner: str) -> list[bytes]:

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import pairwise
 
-from ..object_reader import ObjectReader, ObjectSection, ObjectSymbol
-from ..protocol import Binding, Mangling, Relocation, SymbolKind
+from ..protocol import Binding, Relocation, Section, Symbol, SymbolKind
+from ..reader import Binary
 from . import layout as c
-from . import names
-from .entries import NULL, CoffSection, Entry, kind_of
+from .entries import NULL, Entry, kind_of, section_of
 
 
-class Coff(ObjectReader):
-    """A COFF object (`isagen.binary.object_reader.ObjectReader`)."""
+class Coff(Binary):
+    """A COFF object."""
 
     format = "coff"
     unreadable = "is not a COFF object that can be read: "
-    mangling: Mangling = names
-    sections: tuple[CoffSection, ...]
+    sections: tuple[Section, ...]
 
     def _read(self) -> None:
         if not c.is_object(self.data[:64]):
             raise self.fail("it does not start as one")
         self.architecture = c.architecture_of(self.data[:64])
         self.machine = self.architecture.machine if self.architecture else 0
-        self.big = self.data.startswith(c.BIG_START)
+        self.big = self.data[:4] == c.BIG_START
         if self.big:
             *_, count, self.symbols_at, self.symbol_count = c.BIG_HEADER.unpack_from(self.data)
             self.headers_at, self.entry = c.BIG_HEADER.size, c.BIG_SYMBOL
@@ -45,7 +42,7 @@ class Coff(ObjectReader):
         self.sections = (NULL, *self._sections(count))
         self._symbols = {symbol.number: symbol for symbol in self._decoded()}
 
-    def _sections(self, count: int) -> Iterator[CoffSection]:
+    def _sections(self, count: int) -> Iterator[Section]:
         free = 0x1000
         for index in range(1, count + 1):
             place = self.headers_at + (index - 1) * c.SECTION.size
@@ -61,7 +58,8 @@ class Coff(ObjectReader):
             alignment = 1 << max((flags & c.SCN_ALIGN_MASK) // 0x100000 - 1, 0)
             address = -(-free // alignment) * alignment
             free = address + size
-            yield CoffSection(index, name, address, offset, size, flags, relocations, number)
+            stored = 0 if flags & c.SCN_CNT_UNINITIALIZED_DATA else size
+            yield section_of(index, name, (address, offset, size, stored), flags, relocations, number)
 
     def _section_name(self, raw: bytes) -> str:
         text = raw.rstrip(b"\0").decode(errors="surrogateescape")
@@ -88,7 +86,7 @@ class Coff(ObjectReader):
             yield Entry(number, text, value, section, kind, storage, auxiliary)
             number += 1 + extra
 
-    def _decoded(self) -> Iterator[ObjectSymbol]:
+    def _decoded(self) -> Iterator[Symbol]:
         entries = {entry.number: entry for entry in self._entries()}
         records = {entry.section: entry.section_record for entry in entries.values() if any(entry.section_record)}
         alone = c.SELECT_NODUPLICATES, c.SELECT_ASSOCIATIVE  # linkers do not merge these by name
@@ -132,22 +130,12 @@ class Coff(ObjectReader):
             size = following.get((index, defining.value), defining.value) - defining.value
             size = entry.value if kind == SymbolKind.COMMON else max(size, 0) if index > 0 else 0
             definition = index != 0 or kind == SymbolKind.COMMON
-            yield ObjectSymbol(entry.number, entry.name, kind, binding, section.index, address, size, definition)
+            yield Symbol(entry.number, entry.name, kind, binding, section.index, address, size, definition)
 
-    def content(self, section: ObjectSection) -> bytes:
-        is_empty = section.flags & c.SCN_CNT_UNINITIALIZED_DATA
-        return b"" if is_empty else self.data[section.offset : section.offset + section.size]
-
-    @cached_property
-    def relocations(self) -> dict[int, list[Relocation]]:
-        found: dict[int, list[Relocation]] = {}
-        for section in self.sections:
-            raw = self.data[section.relocations_at :][: section.relocation_count * c.RELOCATION.size]
-            content, here = self.content(section), []
-            for offset, number, kind in c.RELOCATION.iter_unpack(raw):
-                width = 8 if kind == c.ADDR64[self.machine] else 4
-                addend = int.from_bytes(content[offset : offset + width], "little", signed=True)
-                addend -= c.REL32[self.machine].get(kind, 0)
-                here.append(Relocation(section.address + offset, kind, 0, number, addend))
-            found[section.index] = sorted(here)
-        return found
+    def _relocations_of(self, section: Section) -> Iterator[Relocation]:
+        raw = self.data[section.relocations_at :][: section.relocation_count * c.RELOCATION.size]
+        content = self.content(section)
+        for offset, number, kind in c.RELOCATION.iter_unpack(raw):
+            width = 8 if kind == c.ADDR64[self.machine] else 4
+            addend = int.from_bytes(content[offset : offset + width], "little", signed=True)
+            yield Relocation(section.address + offset, kind, number, addend - c.REL32[self.machine].get(kind, 0))

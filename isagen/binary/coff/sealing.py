@@ -36,11 +36,7 @@ EMPTY_TABLE = struct.pack("<I", 4)  # an empty table of names: its size alone
 def sealed(
     file: CoffObject, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
 ) -> bytes:
-    """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
-
-    The names of its `weak_code_and_constants` become private to the level. `private` contains other names that become
-    private, each with the level to which it becomes private.
-    """
+    """Return the sealed content of an object (`isagen.binary.format.Seal`)."""
     merged = dict.fromkeys((symbol.name for symbol in file.weak_code_and_constants), level)
     merged.update((symbol.name, level) for symbol in file.symbols if symbol.name.startswith(WEAK_DEFINITION))
     names = {name: private_name(name, owner, mark) for name, owner in {**private, **merged}.items()}
@@ -49,7 +45,7 @@ def sealed(
         if symbol.name in names:
             changes.rename_symbol(symbol.number, names[symbol.name])
     for function in file.local_functions():
-        changes.rename_symbol(function.number, private_name(function.text, level, mark))
+        changes.rename_symbol(function.number, private_name(function.name, level, mark))
     sections = {}
     for section in file.file.sections[1:]:
         start, dollar, name = section.name.partition("$")

@@ -1,11 +1,10 @@
-"""Entries of an ELF file's tables, decoded: sections, symbols and groups."""
+"""Entries of an ELF file's tables, decoded: sections and groups."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..protocol import Binding, SymbolKind
+from ..protocol import Binding, Section, SymbolKind
 from . import layout as e
 
 # The kind and the binding that each number in a symbol table stands for. The enumerations have ELF's numbers.
@@ -33,102 +32,38 @@ COMMON_DATA = (
 )
 
 
-@dataclass(frozen=True)
-class ElfSection:
-    """A section (`isagen.binary.object_reader.ObjectSection`). The reader assigns the addresses in an object."""
+def section_of(index: int, name: str, address: int, header: tuple[int, ...]) -> Section:
+    """Return the section with this header.
 
-    index: int
-    name: str
-    type: int
-    flags: int
-    address: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    alignment: int
-
-    @property
-    def loaded(self) -> bool:
-        return bool(self.flags & e.SHF_ALLOC)
-
-    @property
-    def in_file(self) -> bool:
-        return self.loaded and self.type != e.SHT_NOBITS
-
-    @property
-    def executable(self) -> bool:
-        return self.in_file and bool(self.flags & e.SHF_EXECINSTR)
-
-    @property
-    def writable(self) -> bool:
-        return bool(self.flags & e.SHF_WRITE)
-
-    @property
-    def constant(self) -> bool:
-        return not self.writable or self.name.startswith(".data.rel.ro")
-
-    @property
-    def findable(self) -> bool:
-        """Whether code may find its data by its name: a name that compilers do not use by themselves.
-
-        Linkers define ``__start_NAME`` if NAME is a C identifier. Code finds a section of another name by a symbol in a
-        section that the linker places before or after it.
-        """
-        return self.loaded and not self.flags & e.SHF_EXECINSTR and not self.name.startswith(COMMON_DATA)
-
-    @property
-    def unwinding(self) -> bool:
-        return self.name.startswith(UNWIND_TABLES)
-
-    @property
-    def when_called(self) -> str:
-        by_name = (when for name, when in ARRAY_NAMES.items() if self.name.startswith(name))
-        return ARRAY_TYPES.get(self.type, "") or next(by_name, "")
-
-
-class ElfSymbol(NamedTuple):
-    """A symbol (`isagen.binary.protocol.Symbol`), with more fields of its entry in the symbol table.
-
-    `table` is the index of the symbol table's section. `section` is 0 if the symbol is undefined, absolute or common.
-    `definition` is false only for an undefined symbol.
+    Linkers define ``__start_NAME`` if NAME is a C identifier. Code finds a section of another name by a symbol in a
+    section that the linker places before or after it.
     """
-
-    number: int
-    table: int
-    name_offset: int
-    kind: SymbolKind
-    binding: Binding
-    visibility: int
-    section: int
-    address: int
-    size: int
-    definition: bool
-
-    @property
-    def defined(self) -> bool:
-        return self.section != e.SHN_UNDEF
-
-    @property
-    def visible(self) -> bool:
-        return self.visibility in (e.STV_DEFAULT, e.STV_PROTECTED)
-
-    @property
-    def local(self) -> bool:
-        """Whether only the object that defines it can refer to it; in a linked file, whether only that object could.
-
-        This is false for a hidden symbol that the linker made local: other objects of the link could refer to it.
-        """
-        return self.binding == Binding.LOCAL and self.visibility == e.STV_DEFAULT
-
-    @property
-    def named(self) -> bool:
-        return self.name_offset != 0
-
-
-def undefined(number: int, table: int) -> ElfSymbol:
-    """Return an undefined symbol."""
-    return ElfSymbol(number, table, 0, SymbolKind.LABEL, Binding.LOCAL, 0, e.SHN_UNDEF, 0, 0, False)
+    _, kind, flags, _, offset, size, link, info, alignment, _ = header
+    loaded, stored = bool(flags & e.SHF_ALLOC), kind not in (e.SHT_NULL, e.SHT_NOBITS)
+    writable = bool(flags & e.SHF_WRITE)
+    by_name = (when for start, when in ARRAY_NAMES.items() if name.startswith(start))
+    return Section(
+        index=index,
+        name=name,
+        address=address,
+        offset=offset,
+        size=size,
+        stored=size if stored else 0,
+        flags=flags,
+        loaded=loaded,
+        in_file=loaded and stored,
+        executable=loaded and stored and bool(flags & e.SHF_EXECINSTR),
+        writable=writable,
+        constant=not writable or name.startswith(".data.rel.ro"),
+        findable=loaded and not flags & e.SHF_EXECINSTR and not name.startswith(COMMON_DATA),
+        unwinding=name.startswith(UNWIND_TABLES),
+        merged=bool(flags & e.SHF_GROUP),
+        when_called=ARRAY_TYPES.get(kind, "") or next(by_name, ""),
+        type=kind,
+        link=link,
+        info=info,
+        alignment=alignment,
+    )
 
 
 class Group(NamedTuple):

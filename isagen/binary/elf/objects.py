@@ -1,157 +1,107 @@
-"""An ELF object as sealing reads it: symbols that are not local, COMDAT groups, and pointers in data."""
+"""An ELF object as sealing reads it: COMDAT groups, counters of profiles, and sections that code finds by name."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
 
-from ...model.errors import AuditError
-from ...model.files import AnyPath
 from ...model.names import TOOLCHAIN_SECTIONS
-from ..itanium import initialised_variables, is_type
-from ..object_file import SealableObject
-from ..object_reader import ReadObject
-from ..protocol import CODE_KINDS, MERGEABLE, SymbolKind
-from ..sealing_protocol import NamedSymbol, PointerTargets
+from ..object_file import NamedSymbol, ObjectFile
+from ..protocol import MERGEABLE, Section, Symbol, SymbolKind
 from . import layout as e
-from .digest import object_digest
-from .entries import LOADER_FUNCTIONS, ElfSection, ElfSymbol, Group
-from .foldable import foldable_variables
+from .entries import ARRAY_NAMES, LOADER_FUNCTIONS, UNWINDING, Group
 from .pointers import LoadedElf
-from .reader import UNREADABLE
 
 # Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). Their number differs between levels, so they
 # count as constants, which sealing renames. Profiling tools add up the counters of all levels.
 COUNTER_PREFIXES = ("__profc_", "__profd_", "__profvp_")
 BOUNDS = ("__start_", "__stop_")
+# Prefixes of sections that are not loaded and that no program reads: debug information, the format's tables, and notes
+# of compilers.
+UNLOADED = (
+    *(".debug_", ".zdebug_", ".stab", ".gnu.debuglto_", ".comment", ".GCC.command.line", ".gnu.build.attributes"),
+    *(".symtab", ".strtab", ".shstrtab", ".rel", ".group", ".note.GNU-stack", ".llvm_addrsig"),
+    *(".llvm.call-graph-profile", ".ARM.attributes", ".riscv.attributes", ".gnu.attributes", ".MIPS.abiflags"),
+)
 
 
-class ElfObject(SealableObject):
-    """An ELF object in memory (`isagen.binary.sealing_protocol.ObjectFile`)."""
+class ElfObject(ObjectFile[LoadedElf]):
+    """An ELF object in memory."""
 
     format, shown = LoadedElf.format, "ELF"
+    reader = LoadedElf
+    code_and_constants = (
+        *(".text", ".rodata", ".data.rel.ro", UNWINDING, ".gcc_except_table", ".note.gnu.property", ".note.GNU-stack"),
+        *(".ARM.exidx", ".ARM.extab", ".srodata", ".sframe"),
+    )
 
-    def __init__(self, data: bytes, path: AnyPath) -> None:
-        super().__init__(data, path)
-        try:
-            self.elf = LoadedElf(path, data=data)
-            self.sections = self.elf.sections
-            if not self.elf.relocatable:
-                raise ValueError("it is a program or library, not an object")
-            table = self.elf.full_table
-            self.groups = tuple(self._groups(table))
-            # Local symbols come first; `info` of the table is the number of the first symbol that is not local.
-            self.symbols = tuple(map(self._symbol, self.elf.symbols_of(table, table.info))) if table is not None else ()
-        except (struct.error, IndexError, OverflowError, ValueError) as problem:
-            raise self.read_error(str(problem)) from None
-        except AuditError as problem:
-            raise self.read_error(problem.message.removeprefix(UNREADABLE)) from None
+    def _check(self) -> None:
+        self.sections: tuple[Section, ...] = self.file.sections
+        if not self.file.relocatable:
+            raise self.file.fail("it is a program or library, not an object")
+        self.groups = tuple(self._groups())
+        self._grouped = {member for group in self.groups for member in group.members}
 
-    def _groups(self, table: ElfSection | None) -> Iterator[Group]:
-        """Yield the COMDAT groups; `table` is the symbol table."""
-        total = table.size // self.elf.layout.symbol.size if table is not None else 0
+    def _groups(self) -> Iterator[Group]:
+        """Yield the COMDAT groups."""
+        table = self.file.full_table
+        total = table.size // self.file.layout.symbol.size if table is not None else 0
         for section in self.sections:
-            if section.type == e.SHT_GROUP:
-                form = f"{self.elf.layout.order}{section.size // 4}I"
-                flags, *members = struct.unpack_from(form, self.data, section.offset)
+            if section.type == e.SHT_GROUP and section.size >= 4:
+                form = f"{self.file.layout.order}{section.size // 4}I"
+                flags, *members = struct.unpack_from(form, self.file.content(section))
                 if flags & e.GRP_COMDAT:
-                    if table is None or section.info >= total or max(members, default=0) >= len(self.sections):
-                        raise ValueError("a group refers to a symbol or section that is not there")
-                    name = self._name(self.elf.symbol_of(table, section.info))
-                    yield Group(section.index, section.info, name, tuple(members))
+                    if section.info >= total or max(members, default=0) >= len(self.sections):
+                        raise self.file.fail("a group refers to a symbol or section that is not there")
+                    yield Group(section.index, section.info, self.file.symbol(section.info).name, tuple(members))
 
-    def _symbol(self, symbol: ElfSymbol) -> NamedSymbol:
-        name, section = self._name(symbol), self.sections[symbol.section]
-        return NamedSymbol(
-            name=name,
-            kind=symbol.kind,
-            binding=symbol.binding,
-            size=symbol.size,
-            constant=symbol.defined and (section.constant or name.startswith(COUNTER_PREFIXES)),
-            hidden=symbol.visibility in (e.STV_INTERNAL, e.STV_HIDDEN),
-            defined=symbol.definition,
-            section=symbol.section,
-            number=symbol.number,
-            address=symbol.address,
-            code=symbol.defined and (symbol.kind in CODE_KINDS or section.executable),
-        )
+    def _not_local(self) -> Iterator[Symbol]:
+        table = self.file.full_table  # its `info` is the number of the first symbol that is not local
+        return self.file.symbols_of(table, table.info if table is not None else 0)
 
-    def _name(self, symbol: ElfSymbol) -> str:
-        """Return the name of a symbol, without the length limit of `Elf.name`."""
-        start = self.sections[self.sections[symbol.table].link].offset + symbol.name_offset
-        end = self.data.find(0, start)
-        if end < 0:
-            raise self.read_error("the name of a symbol has no end")
-        return self.data[start:end].decode(errors="surrogateescape")
-
-    def local_functions(self) -> Iterator[tuple[int, str]]:
-        """Yield (number in the symbol table, name) of the local functions."""
-        table = self.elf.full_table
-        for symbol in islice(self.elf.symbols_of(table), table.info if table is not None else 0):
-            if symbol.kind in CODE_KINDS and symbol.defined and symbol.named:
-                yield symbol.number, self._name(symbol)
+    def _named(self, symbol: Symbol) -> NamedSymbol:
+        named = super()._named(symbol)
+        is_counter = symbol.defined and symbol.name.startswith(COUNTER_PREFIXES)
+        return named._replace(constant=True) if is_counter else named
 
     @cached_property
-    def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
-        """The code and constants that other objects may define too: weak and unique symbols, and those in groups.
+    def _has_resolvers(self) -> bool:
+        return any(symbol.kind == SymbolKind.RESOLVER for symbol in self.file.symbols())
 
-        Constants are included because vtables point to the level's code, and the layout of a lookup table may depend on
-        the level's vectors. Type information is excluded: a handler must match exceptions that any level throws.
-        """
-        grouped = {member for group in self.groups for member in group.members}
-        mergeable = (s for s in self.symbols if s.defined and (s.binding in MERGEABLE or s.section in grouped))
-        # A symbol in assembly may have no type: its kind is then LABEL.
-        data = (SymbolKind.DATA, SymbolKind.LABEL)
-        return tuple(s for s in mergeable if s.code or (s.constant and s.kind in data and not is_type(s.name)))
+    def _is_merged(self, symbol: NamedSymbol) -> bool:
+        return symbol.binding in MERGEABLE or symbol.section in self._grouped
 
-    def _reader(self) -> ReadObject:
-        return self.elf
-
-    @property
-    def loaded_bytes(self) -> int:
-        return sum(section.size for section in self.sections if section.in_file)
-
-    def code(self) -> list[bytes]:
-        return [self.elf.content(section) for section in self.sections if section.executable]
-
-    def digest(self, prefixes: Sequence[str]) -> str:
-        return object_digest(self.elf, prefixes)
+    def _digested(self, section: Section) -> bytes:
+        values = section.type, section.flags & ~e.SHF_GROUP, section.alignment
+        # The name of an array contains the priority of its functions.
+        name = section.name if section.name.startswith(tuple(ARRAY_NAMES)) else ""
+        return struct.pack("<QQQ?", *values, section.constant) + name.encode(errors="surrogateescape")
 
     def foldable_variables(self) -> frozenset[str] | None:
-        return foldable_variables(self.elf, self.symbols)
+        unknown = (not s.loaded and s.type and not s.name.startswith(UNLOADED) for s in self.sections)
+        retained = (s.flags & e.SHF_GNU_RETAIN for s in self.sections)
+        if self._has_resolvers or any(unknown) or any(retained):
+            return None
+        return super().foldable_variables()
 
-    @cached_property
+    @property
     def runs_at_load(self) -> bool:
-        if any(s.size and (s.when_called or s.name.startswith(tuple(LOADER_FUNCTIONS))) for s in self.sections):
-            return True
-        return any(symbol.kind == SymbolKind.RESOLVER for symbol in self.elf.symbols())
+        joined = (s.size and s.name.startswith(tuple(LOADER_FUNCTIONS)) for s in self.sections)
+        return super().runs_at_load or any(joined) or self._has_resolvers
 
     @cached_property
-    def bounded_sections(self) -> frozenset[str]:
+    def bounded_sections(self) -> frozenset[str]:  # type: ignore[override]
+        """The sections to whose start or end it refers, by the symbols ``__start_NAME`` and ``__stop_NAME``."""
         names = [symbol.name for symbol in self.symbols if not symbol.defined]
         return frozenset(name.removeprefix(bound) for name in names for bound in BOUNDS if name.startswith(bound))
 
-    @cached_property
-    def initialised_variables(self) -> frozenset[str]:
-        return frozenset(initialised_variables([symbol.name for symbol in self.symbols]))
-
-    def findable_sections(self) -> dict[str, PointerTargets]:
-        """Return the targets of the pointers in each section that code finds by name.
-
-        In sections that compilers fill for their run-time libraries, only pointers in variables of the source count.
-        """
-        data: dict[str, list[tuple[int, int, int]]] = {}
-        for section in self.sections:
-            if section.findable and section.in_file and section.size:
-                is_toolchains = section.name in TOOLCHAIN_SECTIONS
-                places = self._source_variables(section.index) if is_toolchains else [section]
-                data.setdefault(section.name, []).extend((section.index, place.address, place.size) for place in places)
-        return {name: self._initial_values.targets(places) for name, places in data.items()}
-
-    def _source_variables(self, section: int) -> Iterator[ElfSymbol]:
-        """Yield the symbols in a section whose names are not reserved for compilers: the variables of the source."""
-        for symbol in self.elf.symbols():
-            if symbol.section == section and symbol.named and not self.elf.name(symbol).startswith(("__", ".")):
-                yield symbol
+    def _findable_data(self, section: Section) -> Iterator[tuple[int, int, int]]:
+        if section.name not in TOOLCHAIN_SECTIONS:
+            yield from super()._findable_data(section)
+            return
+        # Compilers fill it for their run-time libraries, so only variables of the source count: those whose names are
+        # not reserved for compilers.
+        for symbol in self.file.symbols():
+            if symbol.section == section.index and symbol.name and not symbol.name.startswith(("__", ".")):
+                yield section.index, symbol.address, symbol.size

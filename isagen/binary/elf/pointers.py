@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from array import array
 from collections.abc import Iterator
 from functools import cached_property
 
-from ..object_reader import ObjectPointers
-from ..protocol import RelocationTypes, SymbolKind, Target, within
+from ..protocol import RelocationTypes, Section, SymbolKind, Target, within
+from ..reader import Pointers
 from . import layout as e
-from .entries import ARRAY_TYPES, AT_EXIT, LOADER_FUNCTIONS, WHEN_LOADED, ElfSection
+from .entries import ARRAY_TYPES, AT_EXIT, LOADER_FUNCTIONS, WHEN_LOADED
 from .reader import Elf
-from .relocations import RelocatedElf, relocations, word_at
 
 # Tags in .dynamic: (address, size in bytes) of an array of functions, as DT_INIT_ARRAY and DT_INIT_ARRAYSZ.
 DYNAMIC_ARRAYS = {(25, 27): WHEN_LOADED, (32, 33): WHEN_LOADED, (26, 28): AT_EXIT}
@@ -21,8 +18,8 @@ JUMPS = (".plt", ".iplt")
 NO_FUNCTION = (0, (1 << 64) - 1)  # values that mark the start or end of an array
 
 
-class ElfPointers(ObjectPointers):
-    """The pointers of an ELF file, which may be an object or linked; `kinds` are its processor's relocation types."""
+class ElfPointers(Pointers):
+    """The pointers of an ELF file, which may be an object or linked."""
 
     def __init__(self, elf: LoadedElf, kinds: RelocationTypes) -> None:
         super().__init__(elf, kinds)
@@ -70,17 +67,19 @@ class ElfPointers(ObjectPointers):
         Outside `slot_ranges`, only pointers with a resolver are included.
         """
         slots: dict[int, tuple[str, int]] = {}
-        for section in self.elf.sections if not self.elf.relocatable else ():
-            if section.type not in e.RELOCATION_SECTIONS or not section.flags & e.SHF_ALLOC:
-                continue
-            for offset, kind, symbol, addend in relocations(self.elf, section):
+        for section in self._relocation_tables() if not self.elf.relocatable else ():
+            for place, kind, symbol, addend in self.elf.relocations_in(section):
                 if kind == self._kinds.resolved:
-                    slots[offset] = ("resolver", addend)
-                elif kind == self._kinds.rebased and within(self.slot_ranges, offset):
-                    slots[offset] = ("address", addend)
-                elif kind in self._kinds.slot and within(self.slot_ranges, offset):
-                    slots[offset] = ("symbol", symbol)
+                    slots[place] = ("resolver", addend)
+                elif kind == self._kinds.rebased and within(self.slot_ranges, place):
+                    slots[place] = ("address", addend)
+                elif kind in self._kinds.slot and within(self.slot_ranges, place):
+                    slots[place] = ("symbol", symbol)
         return slots
+
+    def _relocation_tables(self) -> Iterator[Section]:
+        """Yield the sections of relocations that the loader applies."""
+        return (s for s in self.elf.sections if s.type in (e.SHT_RELA, e.SHT_REL) and s.loaded)
 
     @cached_property
     def resolvers(self) -> tuple[int, ...]:
@@ -94,13 +93,13 @@ class ElfPointers(ObjectPointers):
         named, value = self._slots.get(slot, ("none", 0))
         if named == "address":
             return Target(value)
-        if named == "symbol" and self.elf.dynamic_table is not None:
+        if named == "symbol":
             symbol = self.elf.symbol_of(self.elf.dynamic_table, value)
             in_file = symbol.defined and symbol.kind != SymbolKind.RESOLVER
-            return Target(symbol.address if in_file else 0, self.elf.name(symbol))
+            return Target(symbol.address if in_file else 0, symbol.name)
         if named == "none" and within(self.slot_ranges, slot):
             # No relocation names the slot: the file is linked at a fixed address, or .relr.dyn relocates the slot.
-            value = word_at(self.elf, slot)
+            value = self.elf.word_at(slot)
             return Target(value, null=not value)
         return Target(resolved=named == "resolver")
 
@@ -116,7 +115,7 @@ class ElfPointers(ObjectPointers):
                 yield section.address, LOADER_FUNCTIONS[section.name]
 
     def _called_in_linked_file(self) -> Iterator[tuple[int, str]]:
-        word = self.elf.layout.word
+        word = self.elf.word
         for address, size, when in self._arrays:
             for slot in range(address, address + size - word + 1, word):
                 target = self.follow(slot).address
@@ -127,47 +126,42 @@ class ElfPointers(ObjectPointers):
                 yield self._dynamic[tag], when
 
     def in_data(self) -> Iterator[tuple[int, int]]:
-        return super().in_data() if self.elf.relocatable else _data_pointers(self.elf, self._kinds)
+        if self.elf.relocatable:
+            yield from super().in_data()
+            return
+        for section in self.elf.sections:
+            if section.type == e.SHT_RELR and section.loaded:
+                for place in _relative_places(self.elf, section):
+                    yield place, self.elf.word_at(place)
+        for section in self._relocation_tables():
+            for place, kind, number, addend in self.elf.relocations_in(section):
+                if kind == self._kinds.rebased:
+                    yield place, addend
+                elif kind in self._kinds.slot:
+                    symbol = self.elf.symbol_of(self.elf.dynamic_table, number)
+                    if symbol.defined and symbol.kind != SymbolKind.RESOLVER:
+                        # GLOB_DAT and JUMP_SLOT have no addend: `relocations` may give the slot's content instead.
+                        yield place, symbol.address + (addend if kind in self._kinds.absolute else 0)
+        if self.elf.fixed and self.elf.layout.wide:
+            words = [s for s in self.elf.sections if s.type == e.SHT_PROGBITS or s.type in ARRAY_TYPES]
+            low = min((s.address for s in self.elf.sections if s.loaded and s.size), default=0)
+            yield from self._words_that_are_addresses((s for s in words if s.in_file and not s.executable), low)
 
 
-class LoadedElf(RelocatedElf):
-    """An ELF file with its pointers (`isagen.binary.protocol.Binary`)."""
+class LoadedElf(Elf):
+    """An ELF file with its pointers."""
 
     def pointers(self, kinds: RelocationTypes) -> ElfPointers:
-        for section in self.sections:
-            if section.type == e.SHT_CREL:  # sealing copies such a section without reading it
-                raise self.fail(f"section {section.name} contains relocations in a form that is not read (CREL)")
         return ElfPointers(self, kinds)
 
 
-def _data_pointers(elf: Elf, kinds: RelocationTypes) -> Iterator[tuple[int, int]]:
-    """Yield the pointers in the data of a linked file: (address of the pointer, address of its target)."""
-    for section in elf.sections:
-        if not section.flags & e.SHF_ALLOC:
-            continue
-        if section.type == e.SHT_RELR:
-            for place in _relative_places(elf, section):
-                yield place, word_at(elf, place)
-        elif section.type in e.RELOCATION_SECTIONS:
-            for offset, kind, number, addend in relocations(elf, section):
-                if kind == kinds.rebased:
-                    yield offset, addend
-                elif kind in kinds.slot and elf.dynamic_table is not None:
-                    symbol = elf.symbol_of(elf.dynamic_table, number)
-                    if symbol.defined and symbol.kind != SymbolKind.RESOLVER:
-                        # GLOB_DAT and JUMP_SLOT have no addend: `relocations` may give the slot's content instead.
-                        yield offset, symbol.address + (addend if kind in kinds.absolute else 0)
-    if elf.fixed:
-        yield from _words_that_are_addresses(elf)
-
-
-def _relative_places(elf: Elf, section: ElfSection) -> Iterator[int]:
+def _relative_places(elf: Elf, section: Section) -> Iterator[int]:
     """Yield the addresses of the pointers in a SHT_RELR section (gABI, "Relative Relocation Table").
 
     An even entry is the address of a pointer. An odd entry is a bitmap: it marks the pointers among the words after
     those that the entry before it covers.
     """
-    content, word, order = elf.content(section), elf.layout.word, elf.layout.byteorder
+    content, word, order = elf.content(section), elf.word, elf.byteorder
     after = 0
     for start in range(0, len(content) - word + 1, word):
         entry = int.from_bytes(content[start : start + word], order)
@@ -179,25 +173,3 @@ def _relative_places(elf: Elf, section: ElfSection) -> Iterator[int]:
             if entry >> bit & 1:
                 yield after + (bit - 1) * word
         after += (8 * word - 1) * word
-
-
-def _words_that_are_addresses(elf: Elf) -> Iterator[tuple[int, int]]:
-    """Yield (address, value) of each word that may be a pointer in the data of a program at fixed addresses.
-
-    Such a word's value is an address in a loaded section.
-    """
-    loaded = [section for section in elf.sections if section.flags & e.SHF_ALLOC and section.size]
-    if not loaded or not elf.layout.wide:
-        return
-    low, high = min(s.address for s in loaded), max(s.address + s.size for s in loaded)
-    for section in loaded:
-        if section.executable or not (section.type == e.SHT_PROGBITS or section.type in ARRAY_TYPES):
-            continue
-        skipped = -section.address % 8
-        content = elf.content(section)[skipped:]
-        words = array("Q", content[: len(content) // 8 * 8])
-        if elf.layout.byteorder != sys.byteorder:
-            words.byteswap()
-        for number, value in enumerate(words):
-            if low <= value < high and elf.section_at(value) is not None:
-                yield section.address + skipped + 8 * number, value

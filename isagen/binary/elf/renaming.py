@@ -18,14 +18,14 @@ class Renaming:
 
     def __init__(self, file: ElfObject) -> None:
         self._file = file
-        self._layout = file.elf.layout
+        self._layout = file.file.layout
         self._data = bytearray(file.data)
         self._added: dict[int, bytearray] = {}  # new names, by the string table's section
         self._offsets: dict[tuple[int, str], int] = {}  # of new names, by (string table's section, name)
 
     def rename_symbol(self, number: int, name: str) -> None:
         """Give a symbol another name."""
-        table = self._file.elf.full_table
+        table = self._file.file.full_table
         assert table is not None
         struct.pack_into(self._layout.order + "I", self._data, self._symbol(number), self._offset(table.link, name))
 
@@ -45,7 +45,7 @@ class Renaming:
 
     def rename_section(self, index: int, name: str) -> None:
         """Give the section at `index` another name."""
-        offset = self._offset(self._file.elf.names_section, name)
+        offset = self._offset(self._file.file.names_section, name)
         struct.pack_into(self._layout.order + "I", self._data, self._header(index), offset)
 
     def set_addresses(self, indexes: Iterable[int]) -> None:
@@ -72,11 +72,11 @@ class Renaming:
             table = self._file.sections[index]
             place = self._header(index) + (24 if self._layout.wide else 16)
             struct.pack_into(words, self._data, place, len(self._data), table.size + len(added))
-            self._data += self._file.elf.content(table) + added
+            self._data += self._file.file.content(table) + added
         return bytes(self._data)
 
     def _symbol(self, number: int) -> int:
-        table = self._file.elf.full_table
+        table = self._file.file.full_table
         assert table is not None
         return table.offset + number * self._layout.symbol.size
 
@@ -85,7 +85,7 @@ class Renaming:
         return self._symbol(number) + (4 if self._layout.wide else 12)
 
     def _header(self, index: int) -> int:
-        return self._file.elf.headers_at + index * self._layout.section.size
+        return self._file.file.headers_at + index * self._layout.section.size
 
     def _offset(self, table: int, name: str) -> int:
         """Return the offset of a new name in the string table at section `table`."""

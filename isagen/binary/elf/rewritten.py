@@ -16,13 +16,14 @@ ATTRIBUTES = frozenset({0x70000003, 0x7000002A, 0x6FFFFFF5})
 NAMES = ".shstrtab"
 
 
-def note_added(file: ElfObject, owner: str, text: bytes) -> bytes:
-    """Return the content of the object with an added note of this owner and text."""
-    layout, elf = file.elf.layout, file.elf
+def with_note(content: bytes, owner: str, text: bytes) -> bytes:
+    """Return the content of an object with an added note of this owner and text."""
+    file = ElfObject(content, "object")
+    layout, elf = file.file.layout, file.file
     note = note_of(owner, text, layout.byteorder)
     data = bytearray(file.data)
     names = elf.sections[elf.names_section]
-    table = elf.at_offset(elf.headers_at, len(file.sections) * layout.section.size)
+    table = elf.data[elf.headers_at :][: len(file.sections) * layout.section.size]
     headers = [list(header) for header in layout.section.iter_unpack(table)]
 
     headers[names.index][4:6] = len(data), names.size + len(SECTION)
@@ -47,7 +48,7 @@ def _align(data: bytearray, size: int) -> None:
 
 def emptied(file: ElfObject) -> bytes:
     """Return an object for the same processor and ABI that defines nothing and refers to nothing."""
-    layout, elf = file.elf.layout, file.elf
+    layout, elf = file.file.layout, file.file
     data, names = bytearray(file.data[: layout.header.size]), b"\0"
     headers: list[tuple[int, ...]] = [(0,) * 10]
     for section in file.sections:

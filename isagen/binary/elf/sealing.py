@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from ..itanium import is_type
+from ..mangling import is_type
+from ..object_file import NamedSymbol
 from ..private_names import private_name
 from ..protocol import Binding
-from ..sealing_protocol import NamedSymbol
 from .entries import LOADER_FUNCTIONS
 from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject
@@ -28,12 +28,7 @@ from .renaming import Renaming
 def sealed(
     file: ElfObject, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
 ) -> bytes:
-    """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
-
-    The names of its `weak_code_and_constants` become private to the level. `private` contains other names that become
-    private, each with the level to which it becomes private. `bounded_sections` are the sections to whose start or end
-    other objects of the level refer.
-    """
+    """Return the sealed content of an object (`isagen.binary.format.Seal`)."""
     merged = file.weak_code_and_constants
     renamed = {**private, **dict.fromkeys((symbol.name for symbol in merged), level)}
     changes = Renaming(file)
@@ -46,8 +41,8 @@ def sealed(
             # Levels share type information, also that of a class whose key function a kernel source defines.
             changes.weaken_symbol(symbol.number)
     _rename_groups(file, changes, merged, renamed, private_name("", level, mark))
-    for number, name in file.local_functions():
-        changes.rename_symbol(number, private_name(name, level, mark))
+    for function in file.local_functions():
+        changes.rename_symbol(function.number, private_name(function.name, level, mark))
     _rename_code(file, changes, CODE_SECTION + level, file.bounded_sections.union(bounded_sections))
     return changes.content()
 

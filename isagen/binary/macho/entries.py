@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..protocol import Binding, SymbolKind
+from ..protocol import Binding, Section, SymbolKind
 from . import layout as m
 
 DEBUGGING, UNWINDING = ("__DWARF", "__LD"), ("__eh_frame", "__compact_unwind", "__unwind_info")
@@ -19,62 +18,33 @@ COMMON_DATA = (
 )
 
 
-@dataclass(frozen=True)
-class MachoSection:
-    """A section (`isagen.binary.object_reader.ObjectSection`); `index` counts from 1."""
+def section_of(index: int, name: str, place: tuple[int, int, int], flags: int, *relocations: int) -> Section:
+    """Return a section; `name` is SEGMENT,NAME, and `place` the section's address, file offset and size.
 
-    index: int
-    segment: str
-    own_name: str
-    address: int
-    offset: int
-    size: int
-    flags: int
-    relocations_at: int
-    relocation_count: int
-
-    @property
-    def name(self) -> str:
-        """Its segment and its name in the segment, as sources write them."""
-        return f"{self.segment},{self.own_name}" if self.index else ""
-
-    @property
-    def type(self) -> int:
-        """The type of its content."""
-        return self.flags & m.SECTION_TYPE
-
-    @property
-    def loaded(self) -> bool:
-        return self.index > 0 and self.segment not in DEBUGGING
-
-    @property
-    def in_file(self) -> bool:
-        return self.loaded and self.type not in m.ZERO_FILLED
-
-    @property
-    def executable(self) -> bool:
-        return self.in_file and bool(self.flags & (m.ATTR_PURE_INSTRUCTIONS | m.ATTR_SOME_INSTRUCTIONS))
-
-    @property
-    def writable(self) -> bool:
-        return self.loaded and not self.constant
-
-    @property
-    def constant(self) -> bool:
-        return self.segment in CONSTANT_SEGMENTS or self.own_name in CONSTANT
-
-    @property
-    def findable(self) -> bool:
-        """Whether code may find its data by its name: by ``section$start$__DATA$hooks`` or getsectiondata()."""
-        return self.loaded and not self.executable and not self.own_name.startswith(COMMON_DATA)
-
-    @property
-    def unwinding(self) -> bool:
-        return self.own_name in UNWINDING
-
-    @property
-    def when_called(self) -> str:
-        return m.CALLED.get(self.type, "")
+    Code may find data by the section's name: by ``section$start$__DATA$hooks`` or getsectiondata().
+    """
+    segment, _, own_name = name.partition(",")
+    loaded = index > 0 and segment not in DEBUGGING
+    is_zero = flags & m.SECTION_TYPE in m.ZERO_FILLED
+    executable = loaded and not is_zero and bool(flags & (m.ATTR_PURE_INSTRUCTIONS | m.ATTR_SOME_INSTRUCTIONS))
+    constant = segment in CONSTANT_SEGMENTS or own_name in CONSTANT
+    return Section(
+        index,
+        name,
+        *place,
+        0 if is_zero else place[2],
+        flags,
+        loaded=loaded,
+        in_file=loaded and not is_zero,
+        executable=executable,
+        writable=loaded and not constant,
+        constant=constant,
+        findable=loaded and not executable and not own_name.startswith(COMMON_DATA),
+        unwinding=own_name in UNWINDING,
+        when_called=m.CALLED.get(flags & m.SECTION_TYPE, ""),
+        relocations_at=relocations[0] if relocations else 0,
+        relocation_count=relocations[1] if relocations else 0,
+    )
 
 
 class Entry(NamedTuple):
@@ -111,7 +81,7 @@ class Entry(NamedTuple):
         return Binding.WEAK if self.description & weak else Binding.GLOBAL
 
 
-NULL = MachoSection(0, "", "", 0, 0, 0, 0, 0, 0)
+NULL = section_of(0, "", (0, 0, 0), 0)
 
 
 def name_in_c(name: str) -> str:
@@ -119,7 +89,7 @@ def name_in_c(name: str) -> str:
     return name.removeprefix("_")
 
 
-def kind_of(entry: Entry, section: MachoSection) -> SymbolKind:
+def kind_of(entry: Entry, section: Section) -> SymbolKind:
     """Return the kind of a symbol. `section` is the symbol's section, with index 0 if it has none.
 
     Symbols of this format contain no kind. Labels that compilers make, such as `l_.str`, do not start with an
@@ -132,4 +102,4 @@ def kind_of(entry: Entry, section: MachoSection) -> SymbolKind:
     if section.executable:
         return SymbolKind.FUNCTION if entry.name.startswith("_") else SymbolKind.LABEL
     # The symbol of a thread-local variable is at its descriptor. The initial value, in another section, is data.
-    return SymbolKind.THREAD_DATA if section.type == m.THREAD_LOCAL_VARIABLES else SymbolKind.DATA
+    return SymbolKind.THREAD_DATA if section.flags & m.SECTION_TYPE == m.THREAD_LOCAL_VARIABLES else SymbolKind.DATA

@@ -5,17 +5,16 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 
 from ...model.record import RECORD_OWNER, record_from_json
 from ..notes import notes_of
-from ..object_reader import ObjectSymbol
 from ..private_names import level_of_name
-from ..protocol import RelocationTypes, SymbolKind
+from ..protocol import RelocationTypes, Section, Symbol, SymbolKind
+from ..reader import END
 from . import layout as m
-from .entries import NULL, Entry, MachoSection, kind_of, name_in_c
+from .entries import NULL, Entry, kind_of, name_in_c, section_of
 from .exports import Export, exports
 from .fixups import Segment, by_chains, by_opcodes
 from .jump_tables import jump_tables
@@ -23,13 +22,12 @@ from .pointers import MachoPointers
 from .reader import Macho
 from .stream import Stream
 
-NOTES = "__isagen"
-END = 1 << 62  # no address is beyond it
+NOTES = ",__isagen"
 PADDING = 64  # bytes of padding between the code of two objects, at most
 
 
 class MachoImage(Macho):
-    """A Mach-O program, library or bundle (`isagen.binary.protocol.Binary`).
+    """A Mach-O program, library or bundle.
 
     `sections` are the file's, except that a section of code is divided: each jump table or other data in it becomes a
     section of its own, which is not executable.
@@ -74,7 +72,7 @@ class MachoImage(Macho):
         """The address to which the start of the file is loaded."""
         return next((s.address for s in self._segments if s.file_size and not s.offset), 0)
 
-    def _sections(self) -> Iterator[MachoSection]:
+    def _sections(self) -> Iterator[Section]:
         sections = list(super()._sections())
         if any(place.address > END for place in self._segments) or any(s.address + s.size > END for s in sections):
             raise self.fail("a section or segment is at an address that no process has")
@@ -83,7 +81,7 @@ class MachoImage(Macho):
             raise self.fail("its sections or segments overlap")
         return iter(sections)
 
-    def _parts(self) -> Iterator[MachoSection]:
+    def _parts(self) -> Iterator[Section]:
         """Yield the sections; those of code are divided into code and the data in it."""
         code = [section for section in self.sections if section.executable]
         data = sorted([*self._listed_data(), *self._jump_tables(code if self.machine == m.X86_64 else [])])
@@ -97,7 +95,7 @@ class MachoImage(Macho):
         for offset, length, _ in m.DATA_ENTRY.iter_unpack(raw[: len(raw) // m.DATA_ENTRY.size * m.DATA_ENTRY.size]):
             yield offset, offset + length
 
-    def _jump_tables(self, code: Sequence[MachoSection]) -> Iterator[tuple[int, int]]:
+    def _jump_tables(self, code: Sequence[Section]) -> Iterator[tuple[int, int]]:
         """Yield (first offset in the file, end) of each jump table in the sections `code`."""
         starts = sorted({*(entry.value for entry in self._entries() if entry.section), *self._function_starts})
         for section in code:
@@ -106,29 +104,8 @@ class MachoImage(Macho):
             for start, end in jump_tables(self.content(section), inside):
                 yield section.offset + start, section.offset + end
 
-    @cached_property
-    def _loaded(self) -> list[MachoSection]:
-        return sorted((s for s in self.sections if s.loaded and s.size), key=lambda section: section.address)
-
-    @cached_property
-    def _addresses(self) -> list[int]:
-        return [section.address for section in self._loaded]
-
-    def section_at(self, address: int) -> MachoSection | None:
-        index = bisect_right(self._addresses, address) - 1
-        section = self._loaded[index] if index >= 0 else None
-        return section if section is not None and address < section.address + section.size else None
-
-    def read(self, address: int, size: int) -> bytes:
-        section = self.section_at(address)
-        if section is None or not section.in_file:
-            return b""
-        skipped = address - section.address
-        start = section.offset + skipped
-        return self.data[start : start + max(0, min(size, section.size - skipped))]
-
     def notes(self, owner: str) -> list[bytes]:
-        contents = (self.content(section) for section in self.sections if section.own_name == NOTES)
+        contents = (self.content(section) for section in self.sections if section.name.endswith(NOTES))
         return [text for content in contents for text in notes_of(content, owner, "<")]
 
     # ---- symbols
@@ -148,8 +125,8 @@ class MachoImage(Macho):
             starts.add(address)
         return starts
 
-    def _decoded(self) -> Iterator[ObjectSymbol]:
-        self.sections = (NULL, *(replace(part, index=index) for index, part in enumerate(self._parts(), 1)))
+    def _decoded(self) -> Iterator[Symbol]:
+        self.sections = (NULL, *(part._replace(index=index) for index, part in enumerate(self._parts(), 1)))
         entries = list(self._entries())
         exported, names = self._exports, {entry.name for entry in entries}
         more = (export for export in (exported or {}).values() if export.name not in names)
@@ -160,12 +137,12 @@ class MachoImage(Macho):
         symbols = []
         for entry in entries:
             section = (self.section_at(entry.value) if entry.section else None) or NULL
-            hidden = bool(entry.type & m.N_PEXT) or (section.index > 0 and entry.name not in (exported or names))
+            hidden = entry.external and (
+                bool(entry.type & m.N_PEXT) or (section.index > 0 and entry.name not in (exported or names))
+            )
             kind, address = kind_of(entry, section), entry.value if entry.kind != m.N_UNDF else 0
             text, defined = name_in_c(entry.name), entry.kind != m.N_UNDF
-            symbols.append(
-                ObjectSymbol(entry.number, text, kind, entry.binding, section.index, address, 0, defined, hidden)
-            )
+            symbols.append(Symbol(entry.number, text, kind, entry.binding, section.index, address, 0, defined, hidden))
         self.stripped = not any(symbol.local and symbol.section for symbol in symbols)
         # A local label is inside of a function, and does not end it.
         ending = (s.address for s in symbols if s.section and not (s.kind == SymbolKind.LABEL and s.local))
@@ -205,7 +182,7 @@ class MachoImage(Macho):
         names = {level.lower(): level for record in records for level in record.levels}
         functions = (s for s in self.symbols() if s.kind == SymbolKind.FUNCTION and s.defined) if names else ()
         levels: dict[int, str] = {}
-        for address, level in sorted((s.address, names.get(level_of_name(s.text), "")) for s in functions):
+        for address, level in sorted((s.address, names.get(level_of_name(s.name), "")) for s in functions):
             levels.setdefault(address, level)
         return levels
 
@@ -242,18 +219,13 @@ class MachoImage(Macho):
         return MachoPointers(self, kinds, fixups, self._base, tuple(resolvers))
 
 
-def _divided(section: MachoSection, data: Sequence[tuple[int, int]]) -> Iterator[MachoSection]:
+def _divided(section: Section, data: Sequence[tuple[int, int]]) -> Iterator[Section]:
     """Yield the parts of a section. `data` is (first offset in the file, end) of each piece of data in code."""
     start, after = section.offset, section.offset + section.size
     for low, high in chain(data[bisect_right(data, (start,)) : bisect_right(data, (after,))], [(after, after)]):
         for end, flags in ((low, section.flags), (high, 0)):
             end = min(end, after)
             if end > start or section.size == 0:
-                yield replace(
-                    section,
-                    address=section.address + start - section.offset,
-                    offset=start,
-                    size=end - start,
-                    flags=flags,
-                )
+                address = section.address + start - section.offset
+                yield section_of(section.index, section.name, (address, start, end - start), flags)
                 start = end

@@ -1,38 +1,28 @@
-"""A Mach-O object as sealing reads it: type information, and variables that linkers merge."""
+"""A Mach-O object as sealing reads it."""
 
 from __future__ import annotations
 
-from functools import cached_property
+import struct
 
-from ..itanium import initialised_variables, is_type
-from ..object_file import ObjectInMemory
-from ..object_reader import ObjectSection
-from ..protocol import MERGEABLE, SymbolKind
+from ..object_file import ObjectFile
+from ..protocol import MERGEABLE, Section, SymbolKind
 from . import layout as m
 from .reader import Macho
 
 
-class MachoObject(ObjectInMemory[Macho]):
-    """A Mach-O object in memory (`isagen.binary.sealing_protocol.ObjectFile`)."""
+class MachoObject(ObjectFile[Macho]):
+    """A Mach-O object in memory."""
 
     format, shown = Macho.format, "Mach-O"
     reader = Macho
 
-    def _is_shared(self, name: str) -> bool:
-        return is_type(name)
-
-    @cached_property
-    def initialised_variables(self) -> frozenset[str]:
-        return frozenset(initialised_variables([symbol.name for symbol in self.symbols]))
-
-    def _digested(self, section: ObjectSection) -> int:
-        return section.flags
+    def _digested(self, section: Section) -> bytes:
+        return struct.pack("<Q", section.flags)
 
     def foldable_variables(self) -> frozenset[str] | None:
-        """Return the variables of an object that may fold; None for an object that may not.
+        """See `ObjectFile.foldable_variables`. Each returned variable is weak, so linkers merge it across objects.
 
-        Each returned variable is weak, so linkers merge it across objects. They merge neither local data nor data
-        before a section's first symbol.
+        They merge neither local data nor data before a section's first symbol.
         """
         variables: set[str] = set()
         for section in self.file.sections:
@@ -40,13 +30,14 @@ class MachoObject(ObjectInMemory[Macho]):
                 continue
             inside = [symbol for symbol in self.file.symbols() if symbol.section == section.index]
             named = [symbol for symbol in inside if symbol.kind != SymbolKind.SECTION]
-            if section.findable or section.when_called or section.type in m.THREAD_LOCAL or not named:
+            is_thread_local = section.flags & m.SECTION_TYPE in m.THREAD_LOCAL
+            if section.findable or section.when_called or is_thread_local or not named:
                 return None
             if any(symbol.binding not in MERGEABLE for symbol in named):
                 return None
             if min(symbol.address for symbol in named) > section.address:
                 return None
-            variables.update(self.file.name(symbol) for symbol in named)
+            variables.update(symbol.name for symbol in named)
         if any(symbol.kind == SymbolKind.COMMON for symbol in self.symbols):
             return None
         return frozenset(variables)

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from ..object_reader import ObjectPointers, ObjectReader, ObjectSection
-from ..protocol import RelocationTypes, Target, within
+from ..protocol import RelocationTypes, Section, Target, within
+from ..reader import Binary, Pointers
 from . import layout as m
 from .entries import name_in_c
 from .fixups import Fixup
@@ -16,16 +16,16 @@ GOT = ",__got"  # the section may have another type than those in m.POINTERS
 WORD = 8
 
 
-class MachoPointers(ObjectPointers):
-    """The pointers of a linked file at address `base` (`isagen.binary.protocol.Pointers`)."""
+class MachoPointers(Pointers):
+    """The pointers of a linked file at address `base`."""
 
     def __init__(
-        self, file: ObjectReader, kinds: RelocationTypes, fixups: Iterable[Fixup], base: int, resolvers: Sequence[int]
+        self, file: Binary, kinds: RelocationTypes, fixups: Iterable[Fixup], base: int, resolvers: Sequence[int]
     ) -> None:
         super().__init__(file, kinds)
         self._base, self._resolvers = base, resolvers
         self._sections = [(s, s.flags & m.SECTION_TYPE) for s in file.sections if s.in_file and s.size]
-        own = {symbol.text: symbol.address for symbol in file.symbols() if symbol.defined and symbol.visible}
+        own = {symbol.name: symbol.address for symbol in file.symbols() if symbol.defined and symbol.visible}
         self._targets: dict[int, Target] = {}
         for fixup in fixups:
             name = name_in_c(fixup.name)
@@ -69,6 +69,6 @@ class MachoPointers(ObjectPointers):
                 yield place, target.address
 
 
-def _ranges(sections: Iterable[ObjectSection]) -> list[tuple[int, int]]:
+def _ranges(sections: Iterable[Section]) -> list[tuple[int, int]]:
     """Return (first address, address after the last) of each section, in order."""
     return sorted((section.address, section.address + section.size) for section in sections)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import pairwise
 
-from .. import itanium
-from ..object_reader import ObjectReader, ObjectSection, ObjectSymbol
-from ..protocol import Binding, Mangling, Relocation, SymbolKind
+from ..protocol import Binding, Relocation, Section, Symbol, SymbolKind
+from ..reader import Binary
 from . import layout as m
-from .entries import NULL, Entry, MachoSection, kind_of, name_in_c
+from .entries import NULL, Entry, kind_of, name_in_c, section_of
 
 
-class Macho(ObjectReader):
-    """A Mach-O object (`isagen.binary.object_reader.ObjectReader`).
+class Macho(Binary):
+    """A Mach-O object.
 
     Some relocations refer to a section and not to a symbol. For these, `symbols` contains a symbol for each section,
     with a number above those of the symbol table.
@@ -22,8 +20,7 @@ class Macho(ObjectReader):
 
     format = "macho"
     unreadable = "is not a Mach-O object that can be read: "
-    mangling: Mangling = itanium
-    sections: tuple[MachoSection, ...]
+    sections: tuple[Section, ...]
 
     def _read(self) -> None:
         if not self._starts():
@@ -48,7 +45,7 @@ class Macho(ObjectReader):
             yield number, place, size
             place += size
 
-    def _sections(self) -> Iterator[MachoSection]:
+    def _sections(self) -> Iterator[Section]:
         index = 0
         for number, place, size in self.commands():
             if number == m.SYMTAB:
@@ -62,11 +59,11 @@ class Macho(ObjectReader):
                     index += 1
                     yield self._section(index, header)
 
-    def _section(self, index: int, place: int) -> MachoSection:
+    def _section(self, index: int, place: int) -> Section:
         raw, segment, address, size, offset, _, relocations, count, flags, *_ = m.SECTION.unpack_from(self.data, place)
-        of_segment, own = (text.rstrip(b"\0").decode(errors="surrogateescape") for text in (segment, raw))
-        section = MachoSection(index, of_segment, own, address, offset, size, flags, relocations, count)
-        if section.type not in m.ZERO_FILLED and size and offset + size > len(self.data):
+        name = b",".join(text.rstrip(b"\0") for text in (segment, raw)).decode(errors="surrogateescape")
+        section = section_of(index, name, (address, offset, size), flags, relocations, count)
+        if section.stored and offset + size > len(self.data):
             raise self.fail(f"section {section.name} is cut off")
         if relocations + count * m.RELOCATION.size > len(self.data):
             raise self.fail(f"the relocations of section {section.name} are cut off")
@@ -96,12 +93,12 @@ class Macho(ObjectReader):
             yield Entry(number, text, kind, section, *rest)
 
     def _string(self, offset: int) -> str:
-        end = self.data.find(0, self.names_at + offset, self.names_end)
+        end = self.data.find(b"\0", self.names_at + offset, self.names_end)
         if end < 0:
             raise self.fail("a name is not in the table of names")
         return self.data[self.names_at + offset : end].decode(errors="surrogateescape")
 
-    def _decoded(self) -> Iterator[ObjectSymbol]:
+    def _decoded(self) -> Iterator[Symbol]:
         entries = list(self._entries())
         starts: dict[int, set[int]] = {}
         for entry in entries:
@@ -119,7 +116,7 @@ class Macho(ObjectReader):
             section = self.sections[entry.section]
             address = entry.value if entry.section or entry.kind == m.N_ABS else 0
             size = entry.value if entry.common else ends.get((entry.section, entry.value), address) - address
-            yield ObjectSymbol(
+            yield Symbol(
                 entry.number,
                 name_in_c(entry.name),
                 kind_of(entry, section),
@@ -128,27 +125,15 @@ class Macho(ObjectReader):
                 address,
                 size,
                 definition=entry.kind != m.N_UNDF or entry.common,
-                hidden=bool(entry.type & m.N_PEXT),
+                hidden=entry.external and bool(entry.type & m.N_PEXT),
             )
         for section in self.sections[1:]:
             number = self.symbol_count + section.index
-            yield ObjectSymbol(
+            yield Symbol(
                 number, "", SymbolKind.SECTION, Binding.LOCAL, section.index, section.address, section.size, True
             )
 
-    def content(self, section: ObjectSection) -> bytes:
-        assert isinstance(section, MachoSection)
-        empty = section.type in m.ZERO_FILLED
-        return b"" if empty else self.data[section.offset : section.offset + section.size]
-
-    @cached_property
-    def relocations(self) -> dict[int, list[Relocation]]:
-        return {
-            section.index: sorted(self._relocations(section), key=lambda relocation: relocation.address)
-            for section in self.sections
-        }
-
-    def _relocations(self, section: MachoSection) -> Iterator[Relocation]:
+    def _relocations_of(self, section: Section) -> Iterator[Relocation]:
         raw = self.data[section.relocations_at :][: section.relocation_count * m.RELOCATION.size]
         content, added = self.content(section), 0
         for offset, fields in m.RELOCATION.iter_unpack(raw):
@@ -169,4 +154,4 @@ class Macho(ObjectReader):
                 addend += -4 if external else place
             if not external:
                 addend -= self.sections[number].address
-            yield Relocation(place, kind, 0, number if external else self.symbol_count + number, addend)
+            yield Relocation(place, kind, number if external else self.symbol_count + number, addend)

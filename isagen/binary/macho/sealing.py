@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Mapping
 
-from ..itanium import is_type
+from ..mangling import is_type
 from ..private_names import private_name
 from ..protocol import Binding
 from . import layout as m
@@ -23,11 +23,7 @@ NAMES_AT = 16  # the offset, in the command of the symbol table, of the names' o
 def sealed(
     file: MachoObject, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
 ) -> bytes:
-    """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
-
-    The names of its `weak_code_and_constants` become private to the level. `private` contains other names that become
-    private, each with the level to which it becomes private.
-    """
+    """Return the sealed content of an object (`isagen.binary.format.Seal`)."""
     names = {**private, **dict.fromkeys((symbol.name for symbol in file.weak_code_and_constants), level)}
     changes = _Renaming(file)
     for symbol in file.symbols:
@@ -39,7 +35,7 @@ def sealed(
             # Levels share type information, also that of a class whose key function a kernel source defines.
             changes.weaken_symbol(symbol.number)
     for function in file.local_functions():
-        changes.rename_symbol(function.number, private_name(function.text, level, mark))
+        changes.rename_symbol(function.number, private_name(function.name, level, mark))
     return changes.content()
 
 

@@ -44,7 +44,7 @@ class Stream:
 
     def text(self) -> bytes:
         """Return the bytes up to the next zero."""
-        start, end = self.place, self._data.find(0, self.place, self._end)
+        start, end = self.place, self._data.find(b"\0", self.place, self._end)
         if end < 0:
             raise ValueError("a name has no end")
         self.place = end + 1

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterator
 from copy import copy
 
-from ...binary.protocol import Binary
+from ...binary.reader import Binary
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import Abi, Codes, Decoder, Kind
 from ..decoding import Instruction as AnyInstruction
@@ -54,7 +54,7 @@ class RiscvDecoder(RowDecoder):
 
     def of_binary(self, binary: Binary) -> Decoder:
         """Return a decoder that knows the address in gp, which the linker's symbol of a program has."""
-        addresses = (one.address for one in binary.symbols() if binary.name(one) == "__global_pointer$")
+        addresses = (one.address for one in binary.symbols() if one.name == "__global_pointer$")
         address = next(filter(None, addresses), None)
         if address is None:
             return self

@@ -11,7 +11,7 @@ from operator import attrgetter
 import iced_x86
 from iced_x86 import Code, FlowControl, FormatterSyntax, Mnemonic, OpKind
 
-from ...binary.protocol import Binary
+from ...binary.reader import Binary
 from ..decoding import SMALL, Abi, Codes, Decoder, Instruction, Kind, Reference
 from .instructions import codes_of, needs, numbers, width
 from .tracking import NUMBERS, Tracking

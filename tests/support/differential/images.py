@@ -16,8 +16,7 @@ from typing import Any
 import lief
 
 from isagen.binary.formats import architecture_of
-from isagen.binary.object_reader import ObjectSymbol
-from isagen.binary.protocol import Binding, SymbolKind
+from isagen.binary.protocol import Binding, Symbol, SymbolKind
 
 NM = {"windows": "x86_64-w64-mingw32-nm", "darwin": "llvm-nm-16"}  # LLVM's leaves out local symbols of COFF at 0
 SHARED = "several levels"  # in place of a level's name
@@ -39,7 +38,7 @@ class Code:
 
 
 class Image:
-    """A linked file that is loaded where it says, or at `SLIDE` (`isagen.binary.protocol.Binary`, in part)."""
+    """A linked file that is loaded where it says, or at `SLIDE` (`isagen.binary.reader.Binary`, in part)."""
 
     fixed = True
 
@@ -104,15 +103,11 @@ class Image:
         start, content = next(one for one in self._contents if 0 <= address - one[0] < len(one[1]))
         return content[address - start :][:size]
 
-    def symbols(self) -> Iterator[ObjectSymbol]:
+    def symbols(self) -> Iterator[Symbol]:
         """The functions, by their names in C."""
         for name, address in self._names:
             text = name.removeprefix("_")
-            yield ObjectSymbol(0, text, SymbolKind.FUNCTION, Binding.GLOBAL, 1, address, 0, True)
-
-    def name(self, symbol: ObjectSymbol) -> str:
-        """The name of a function."""
-        return symbol.text
+            yield Symbol(0, text, SymbolKind.FUNCTION, Binding.GLOBAL, 1, address, 0, True)
 
 
 def _by_gap(pieces: Sequence[tuple[str, int, int]]) -> Iterator[tuple[tuple[str, int], tuple[str, int, int]]]:

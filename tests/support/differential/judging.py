@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from iced_x86 import FlowControl
 
-from isagen.binary.protocol import Binary
+from isagen.binary.reader import Binary
 from isagen.model.plan import Build
 from isagen.processors.decoding import Instruction
 from isagen.processors.features import features_of

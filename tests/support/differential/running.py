@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from isagen.binary.formats import open_binary
-from isagen.binary.protocol import Binary, Section
+from isagen.binary.protocol import Section
+from isagen.binary.reader import Binary
 from isagen.model.plan import Build
 from support.checkout import ROOT
 
@@ -61,7 +62,7 @@ class Stepping:
     def lines(self, binary: Binary, output: Path, program: Path, override: str) -> list[str]:
         """See `Tracer`."""
         trace = program.with_name("trace.txt")
-        marker = next(s.address for s in binary.symbols() if s.defined and binary.name(s) == MARKER)
+        marker = next(s.address for s in binary.symbols() if s.defined and s.name == MARKER)
         regions = [
             f"{section.address:x}:{section.address + section.size:x}:{'p' if binary.level_at(section.address) else 'o'}"
             for section in code_of(binary)

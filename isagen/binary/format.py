@@ -1,0 +1,59 @@
+"""Defines the description of a binary format. Each format's folder contains one, `FORMAT`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..model.files import AnyPath
+from .object_file import ObjectFile
+from .protocol import Architecture
+from .reader import Binary
+
+AnyObject = ObjectFile[Any]
+
+
+class Seal(Protocol):
+    """The function of a format that seals objects."""
+
+    def __call__(
+        self, file: Any, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
+    ) -> bytes:
+        """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
+
+        The names of its `weak_code_and_constants` become private to the level. `private` contains other names that
+        become private, each with the level to which it becomes private. `bounded_sections` are the sections to whose
+        start or end other objects of the level refer.
+        """
+
+
+@dataclass(frozen=True)
+class Format:
+    """A binary format: the `name` of its folder, and its name in messages, `shown`.
+
+    `systems` are the values of host_machine.system() for the systems whose objects have this format. A compiler that
+    writes such objects predefines one of the `macros`. `readers` are pairs: the first function returns whether a file
+    with some first bytes is of one kind, such as an object, and the second opens the file, which messages name by its
+    second argument. `architecture` returns the architecture in the first bytes, None if they contain none. `emptied`
+    returns an object that defines nothing, to replace the sealed object of a file. `with_note` returns an object's
+    content with one more note of an owner and a text, which whole modules need.
+
+    Without the options `gcc_args`, GCC's code is wrong; if GCC refuses one of them, no levels are built. If a script
+    takes the linker's place, `links_by_script`, links are audited when they are made.
+    """
+
+    name: str
+    shown: str
+    systems: tuple[str, ...]
+    object_suffixes: tuple[str, ...]
+    archive_suffixes: tuple[str, ...]
+    macros: tuple[str, ...]
+    readers: tuple[tuple[Callable[[bytes], bool], Callable[[AnyPath, str], Binary]], ...]
+    architecture: Callable[[bytes], Architecture | None]
+    load_object: Callable[[AnyPath], AnyObject]
+    seal: Seal
+    emptied: Callable[[Any], bytes]
+    gcc_args: tuple[str, ...] = ()
+    links_by_script: bool = False
+    with_note: Callable[[bytes, str, bytes], bytes] = lambda content, owner, text: content

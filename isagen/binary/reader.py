@@ -1,0 +1,243 @@
+"""The base classes of readers: a binary file in any format, and the pointers in it."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from mmap import mmap
+from operator import attrgetter
+from pathlib import Path
+from typing import Literal, Self, cast
+
+from ..model.errors import AuditError
+from ..model.files import AnyPath, mapped
+from .protocol import UNDEFINED, Architecture, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
+
+END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
+ADDRESS = attrgetter("address")
+
+
+class Binary:
+    """A binary file, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
+
+    A subclass for each format reads the headers, the symbols and the relocations. Messages name the file `shown`.
+    `machine` is the format's number for the processor, and `architecture` is None if the file does not name one. A
+    `relocatable` file is an object, and `fixed` files are loaded at the addresses in the file. If a file is `stripped`,
+    its only symbols are those that other files can bind to. If `names_tell_levels`, only the names of functions show
+    their levels, so that the levels in a stripped file are unknown. `levels` are the sealed levels whose code the file
+    contains. The first item of `sections` stands for "no section". `word` is the number of bytes of a pointer.
+    """
+
+    format: str
+    unreadable: str  # the start of the error for a damaged file
+    machine: int
+    architecture: Architecture | None
+    sections: Sequence[Section]
+    relocatable, fixed, stripped, names_tell_levels = True, False, False, False
+    levels: frozenset[str] = frozenset()
+    word = 8
+    byteorder: Literal["little", "big"] = "little"
+
+    def __init__(self, path: AnyPath, shown: str = "", data: bytes | None = None) -> None:
+        self.path = Path(path)
+        self.shown = shown or str(path)
+        self._symbols: dict[int, Symbol] = {}
+        self._sorted_relocations: dict[int, list[Relocation]] = {}
+        try:
+            # A mapping has the operations of bytes that are used here, hence the cast.
+            self.data = data if data is not None else cast(bytes, mapped(path))
+            self._read()
+        except OSError as problem:
+            raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
+        except (struct.error, IndexError, OverflowError, ValueError) as problem:
+            raise self.fail(f"it is damaged: {problem}") from None
+
+    def _read(self) -> None:
+        raise NotImplementedError
+
+    def fail(self, problem: str, remedy: str = "") -> AuditError:
+        """Return the error for a file that is damaged or of another format."""
+        return AuditError(self.unreadable + problem, where=self.shown, remedy=remedy)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if isinstance(self.data, mmap):
+            self.data.close()
+
+    # ---- sections and bytes
+
+    def _has_addresses(self, section: Section) -> bool:
+        """Return whether a section has the addresses in its header to itself."""
+        return section.loaded and section.size > 0
+
+    @cached_property
+    def _by_address(self) -> tuple[list[int], list[Section]]:
+        """The sections that have addresses, in order, after the address of each."""
+        sections = sorted(filter(self._has_addresses, self.sections), key=ADDRESS)
+        return [section.address for section in sections], sections
+
+    def section_at(self, address: int) -> Section | None:
+        """Return the loaded section that covers `address`."""
+        starts, sections = self._by_address
+        index = bisect_right(starts, address) - 1
+        section = sections[index] if index >= 0 else None
+        return section if section is not None and address < section.address + section.size else None
+
+    def content(self, section: Section) -> bytes:
+        """Return a section's bytes; none if it has no content in the file."""
+        return self.data[section.offset : section.offset + section.stored]
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return up to `size` bytes at an address; no bytes if the file has no content there."""
+        section = self.section_at(address)
+        if section is None:
+            return b""
+        skipped = address - section.address
+        return self.data[section.offset + skipped : section.offset + min(section.stored, skipped + max(size, 0))]
+
+    def word_at(self, address: int, signed: bool = False) -> int:
+        """Return the number in the word at an address; 0 where the file contains none."""
+        raw = self.read(address, self.word)
+        return int.from_bytes(raw, self.byteorder, signed=signed) if len(raw) == self.word else 0
+
+    def level_at(self, address: int) -> str:
+        """Return the sealed level whose code is at an address; "" if there is none."""
+        return ""  # in objects of COFF and Mach-O: nothing audits those that are sealed
+
+    # ---- symbols and relocations
+
+    def symbols(self) -> Iterator[Symbol]:
+        """Yield all symbols of the file."""
+        yield from self._symbols.values()
+
+    def exports(self) -> Iterator[Symbol]:
+        """Yield the symbols that other files can bind to; all symbols of an object."""
+        return self.symbols()
+
+    def symbol(self, number: int) -> Symbol:
+        """Return the symbol of `symbols` that has a number; an undefined symbol if none has it."""
+        return self._symbols.get(number, UNDEFINED)
+
+    def _relocations_of(self, section: Section) -> Iterable[Relocation]:
+        """Return the relocations of an object's section. Addends count from the relocated place, as in ELF."""
+        raise NotImplementedError
+
+    def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
+        """Return the relocations of an object's section from the address `start` to before `end`, in order."""
+        if section.index not in self._sorted_relocations:
+            self._sorted_relocations[section.index] = sorted(self._relocations_of(section), key=ADDRESS)
+        found = self._sorted_relocations[section.index]
+        return found[bisect_left(found, start, key=ADDRESS) : bisect_left(found, end, key=ADDRESS)]
+
+    # ---- what some formats have
+
+    def notes(self, owner: str) -> Sequence[bytes]:
+        """Return the texts of the notes of `owner`."""
+        return []
+
+    def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
+        """Yield (address, size in bytes) of each function in the tables for unwinding the stack."""
+        yield from ()
+
+    def pointers(self, kinds: RelocationTypes) -> Pointers:
+        """Return the pointers of the file; `kinds` are the relocation types of its processor."""
+        return Pointers(self, kinds)
+
+
+class Pointers:
+    """The pointers of a binary: in its data, in tables of the linker, and in arrays that the loader reads.
+
+    A slot is the address of a pointer in such a table or array, through which code is called. This class reads objects;
+    a subclass for each format reads linked files.
+    """
+
+    def __init__(self, file: Binary, kinds: RelocationTypes) -> None:
+        self._file = file
+        self._kinds = kinds
+
+    @property
+    def slot_ranges(self) -> Sequence[tuple[int, int]]:
+        """(First address, address after the last) of each table and array of pointers, in order."""
+        return ()
+
+    @property
+    def plt_ranges(self) -> Sequence[tuple[int, int]]:
+        """(First address, address after the last) of each table of jumps through slots, in order."""
+        return ()
+
+    @property
+    def resolvers(self) -> Sequence[int]:
+        """The addresses of resolvers, which the loader calls."""
+        return ()
+
+    def follow(self, slot: int) -> Target:
+        """Return the target of the pointer at a slot."""
+        return Target()
+
+    def called_by_loader(self) -> Iterator[tuple[int, str]]:
+        """Yield the functions that the loader calls: (address, when)."""
+        for section in self._file.sections:
+            for relocation in self.relocations(section) if section.when_called else ():
+                yield self.target(relocation), section.when_called
+
+    def in_data(self) -> Iterator[tuple[int, int]]:
+        """Yield the pointers in data to addresses of this file: (address of the pointer, address of its target)."""
+        for section in self._file.sections:
+            if section.in_file and not section.executable and not section.unwinding:
+                for relocation in self.relocations(section):
+                    if relocation.kind in self._kinds.absolute and (target := self.target(relocation)):
+                        yield relocation.address, target
+
+    def _words_that_are_addresses(self, sections: Iterable[Section], low: int) -> Iterator[tuple[int, int]]:
+        """Yield (address, value) of each word in `sections` that may be a pointer, in a 64-bit file at fixed addresses.
+
+        Such a file does not list its pointers. The word's value is an address in a loaded section, at `low` or above.
+        """
+        file = self._file
+        high = max((section.address + section.size for section in file.sections), default=0)
+        form = struct.Struct("<Q" if file.byteorder == "little" else ">Q")
+        for section in sections:
+            skipped = -section.address % form.size
+            content = file.content(section)[skipped:]
+            words = form.iter_unpack(content[: len(content) // form.size * form.size])
+            for number, (value,) in enumerate(words):
+                if low <= value < high and file.section_at(value) is not None:
+                    yield section.address + skipped + form.size * number, value
+
+    def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
+        """Return the relocations of an object's section from `start` to before `end`, in order, without `parts`."""
+        found = self._file.relocations(section, start, end)
+        return [relocation for relocation in found if relocation.kind not in self._kinds.parts]
+
+    def target(self, relocation: Relocation, after: int = 0) -> int:
+        """Return the address that a relocation writes, or writes the distance to; 0 if it is not in this object.
+
+        `after` is the address after the relocated instruction; 0 for data.
+        """
+        symbol = self._file.symbol(relocation.symbol)
+        if not symbol.defined:
+            return 0
+        if relocation.kind in self._kinds.relative:
+            return symbol.address + relocation.addend + (after - relocation.address if after else 0)
+        if relocation.kind in self._kinds.absolute:
+            return symbol.address + relocation.addend - self._kinds.after_start.get(relocation.kind, 0)
+        # The addend of another type, such as a distance from the GOT, may not count from the symbol.
+        return symbol.address + (relocation.addend if symbol.kind is SymbolKind.SECTION else 0)
+
+    def operand(self, relocation: Relocation, after: int) -> int:
+        """Return the target of an instruction's relocation if it is in the section of the relocation's symbol.
+
+        Otherwise return the symbol's address: what is next to a section is only known after the link.
+        """
+        target = self.target(relocation, after)
+        symbol = self._file.symbol(relocation.symbol)
+        section = self._file.section_at(target) if target else None
+        return target if section is not None and section.index == symbol.section else symbol.address
+
+    def target_name(self, relocation: Relocation) -> str:
+        """Return the name of the symbol of a relocation."""
+        return self._file.symbol(relocation.symbol).name
