@@ -132,10 +132,10 @@ class RelocationTypes:
 
     absolute: frozenset[int]
     relative: frozenset[int]
-    through_slot: frozenset[int]
-    slot: frozenset[int]
-    rebased: int
-    resolved: int
+    through_slot: frozenset[int] = frozenset()
+    slot: frozenset[int] = frozenset()
+    rebased: int = -1
+    resolved: int = -1
     of_loader: frozenset[int] = frozenset()
     parts: frozenset[int] = frozenset()
     after_start: Mapping[int, int] = field(default_factory=dict)

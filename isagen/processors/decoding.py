@@ -5,6 +5,7 @@ A `code` is a decoder's number for one encoding of one instruction.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -89,12 +90,12 @@ class Instruction(Protocol):
 
 
 class Decoder(Protocol):
-    """The instructions of one processor.
+    """The instructions of one processor; its decoder is a subclass.
 
     `name` is the name of the processor and of its features file, `abi` the conventions of the code, and `invalid` the
     code of bytes that are no known instruction. `longest` is the size of the longest instruction in bytes, and
-    `jump_size` that of the largest entry of the PLT. A function may start with data of `mark_size` bytes, which start
-    with `mark`.
+    `jump_size` that of the largest entry of the PLT. `pad` matches what assemblers and linkers put between functions. A
+    function may start with data of `mark_size` bytes, which start with `mark`.
     """
 
     name: str
@@ -102,14 +103,16 @@ class Decoder(Protocol):
     invalid: int
     longest: int
     jump_size: int
-    mark: bytes
-    mark_size: int
+    pad: re.Pattern[bytes]
+    mark: bytes = b""
+    mark_size: int = 0
 
     def __hash__(self) -> int:
-        """Return the hash: decoders are keys of caches."""
+        return id(self)  # decoders are keys of caches
 
     def of_binary(self, binary: Binary) -> Decoder:
         """Return the decoder for the code of a binary, which may say what registers contain everywhere."""
+        return self
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
         """Yield the instructions in `raw`, the bytes at an address."""
@@ -128,7 +131,9 @@ class Decoder(Protocol):
         """Return an instruction as assembly."""
 
     def padding(self, raw: bytes) -> int:
-        """Return the size of the padding at the start of `raw`, which assemblers and linkers put between functions."""
+        """Return the size of the padding at the start of `raw`."""
+        padding = self.pad.match(raw)
+        return padding.end() if padding else 0
 
     def call_arguments(
         self,
@@ -156,6 +161,7 @@ class Decoder(Protocol):
 
     def takes_features(self, raw: bytes) -> bool:
         """Return whether a resolver with the code `raw` reads features that the loader passes to it."""
+        return False
 
     def codes_of(self, mnemonic: str) -> Codes:
         """Return the codes of a mnemonic; the empty set if the decoder does not know it."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
 from ..model.errors import AuditError
 from ..model.toml import read_toml
-from .instructions import OR, Instructions, normal_name
 
 INVALID = 0
 NO_WORD = -1  # in place of a word: the bytes are not a whole instruction
@@ -56,35 +54,6 @@ class Encodings(dict[int, int]):
             self.clear()
         self[word] = code
         return code
-
-    def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
-        """Return the features that each code needs, without codes that are harmless on every CPU.
-
-        The name "a or b" means that the CPU needs one of the two features.
-        """
-        ours = {normal_name(name): name for name in rules.features}
-
-        def name_of(feature: str) -> str:
-            names = (rules.names.get(one) or ours.get(normal_name(one), one) for one in feature.split(OR))
-            return OR.join(dict.fromkeys(names))
-
-        result = {}
-        for code, form in enumerate(self.forms):
-            needed = frozenset(name_of(one) for one in form.needs if rules.always.isdisjoint(one.split(OR)))
-            if needed and form.mnemonic not in rules.harmless:
-                result[code] = needed
-        return result
-
-    def codes_of(self, mnemonic: str) -> frozenset[int]:
-        """Return the codes of a mnemonic."""
-        return frozenset(code for code, form in enumerate(self.forms) if form.mnemonic == mnemonic)
-
-    def width(self, code: int) -> int:
-        """Return the width in bits of the widest vector register of a code's instructions; 0 if they have none.
-
-        A register whose width depends on the CPU counts as 128 bits, the smallest width.
-        """
-        return self.forms[code].width
 
 
 def _matching(key: int, mask: int, value: int) -> list[int]:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..model.errors import CpuError
 from .sources import Source
 
 # Keys of the auxiliary vector: Linux, include/uapi/linux/auxvec.h; FreeBSD and OpenBSD, sys/elf_common.h, sys/auxv.h.
@@ -19,19 +18,6 @@ BSD_HWCAPS = {1: 25, 2: 26}
 # Linux's file about CPUs, and the keys of a CPU's name in it on some architectures.
 CPUINFO = Path("/proc/cpuinfo")
 KEY = re.compile(r"^(?:model name|cpu model|cpu|uarch|Hardware)\s*: *(\S.*)$", re.MULTILINE)
-
-
-def machine_of(shown: str, *names: str) -> Machine:
-    """Return this machine if ``platform.machine()`` is one of `names`. An error calls the processor `shown`.
-
-    Raises `CpuError` otherwise.
-    """
-    if platform.machine().lower() not in names:
-        raise CpuError(
-            f"this CPU ({platform.machine()}) is not {shown}",
-            remedy=f"run isagen on {shown}, or choose a table for this CPU",
-        )
-    return Machine()
 
 
 class Machine:

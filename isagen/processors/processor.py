@@ -10,7 +10,7 @@ from typing import Any
 
 from ..binary.protocol import Architecture
 from ..model.toml import Section
-from .decoding import Abi, Decoder
+from .decoding import Abi
 from .machines import Machine
 from .sources import SYSTEM_KINDS, SourceKind
 
@@ -21,14 +21,14 @@ ANY_FAMILY = "*"
 class DecodableCode:
     """A kind of machine code that can be decoded: its name in messages, and its ABI by binary format.
 
-    `decoder` returns the decoder for an ABI. Unless `package` is empty, the decoder needs this Python package, from the
-    distribution `distribution`. A compiler that writes such code predefines all macros in `defined`, and none in
-    `undefined`.
+    `decoder` is the place of the decoder's class, as MODULE:CLASS. Unless `package` is empty, the decoder needs this
+    Python package, from the distribution `distribution`. A compiler that writes such code predefines all macros in
+    `defined`, and none in `undefined`.
     """
 
     shown: str
     abis: Mapping[str, Abi]
-    decoder: Callable[[Abi], Decoder]
+    decoder: str
     distribution: str = ""
     package: str = ""
     defined: tuple[str, ...] = ()
@@ -82,8 +82,8 @@ class Processor:
     `detection` is the name of the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are
     the processor's own kinds of sources, and `read_state` reads the keys of a state. `oldest_cpu` compiles generated
     code for every CPU; without it, the project's flags apply. `level_flags` returns a level's flags for use after the
-    project's arguments. The levels of `baseline_table` are the baselines that an audit can name. `this_machine` returns
-    the CPU and OS that Python runs on. It imports modules only when called.
+    project's arguments. The levels of `baseline_table` are the baselines that an audit can name. `machine` returns the
+    CPU and OS that Python runs on. It imports modules only when called.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Processor:
     level_flags: Callable[[Sequence[str], Sequence[str]], tuple[str, ...]] = lambda flags, args: tuple(flags)
     baseline_table: str = ""
     decodable: DecodableCode | None = None
-    this_machine: Callable[[], Machine] | None = None
+    machine: Callable[[], Machine] | None = None
 
     @property
     def all_kinds(self) -> tuple[SourceKind, ...]:

@@ -75,8 +75,14 @@ def decoder_of(architecture: Architecture | None, shown: str) -> Decoder:
 
 @cache
 def _decoder(processor: Processor, binary_format: str) -> Decoder:
-    assert processor.decodable is not None
-    return processor.decodable.decoder(processor.decodable.abis[binary_format])
+    decodable = processor.decodable
+    assert decodable is not None
+    if not decodable.installed:
+        name = decodable.distribution
+        raise AuditError(f"{name} is not installed", where="audit", remedy=f"pip install {name}")
+    module, _, name = decodable.decoder.partition(":")
+    decoder: Decoder = getattr(import_module(module), name)(decodable.abis[binary_format])
+    return decoder
 
 
 def decoded() -> str:
@@ -115,13 +121,17 @@ def this_cpu_family() -> str:
 def this_machine(name: str) -> Machine:
     """Return this CPU and OS, as read by the processor `name`, or else by this machine's own processor.
 
-    Raises `CpuError` if neither can be read.
+    Raises `CpuError` if neither can be read, or if this CPU is another processor's.
     """
-    processors = find_processor(name), processor_of_family(this_cpu_family())
-    for processor in processors:
-        if processor is not None and processor.this_machine is not None:
-            return processor.this_machine()
-    readable = ", ".join(processor.name for processor in PROCESSORS if processor.this_machine is not None)
+    family = this_cpu_family()
+    for processor in (find_processor(name), processor_of_family(family)):
+        if processor is not None and processor.machine is not None:
+            if processor.is_for(family):
+                return processor.machine()
+            other = processor.cpu_families[0]
+            reason = f"this CPU ({platform.machine()}) is not {other}"
+            raise CpuError(reason, remedy=f"run isagen on {other}, or choose a table for this CPU")
+    readable = ", ".join(processor.name for processor in PROCESSORS if processor.machine is not None)
     raise CpuError(
         f"features of this CPU ({platform.machine()}) cannot be read", remedy=f"isagen reads those of {readable}"
     )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..binary.reader import Binary
 from .addresses import Addresses, Found
 from .decoding import LEAVES, Abi, Codes, Decoder, Kind, Reference
 from .decoding import Instruction as AnyInstruction
 from .encodings import INVALID, NO_WORD, Encodings
-from .instructions import Instructions
+from .instructions import OR, Instructions, normal_name
 
 FOLDER = Path(__file__).parent
 MOST_WALKS = 6  # through a function: if loops are nested, each walk may find the registers of more blocks
@@ -29,23 +27,17 @@ class Instruction(NamedTuple):
     word: int
 
 
-class RowDecoder(ABC):
-    """A decoder (`isagen.processors.decoding.Decoder`) that looks up instructions in `instructions.toml` of its folder.
+class RowDecoder(Decoder, ABC):
+    """A decoder that looks up instructions in `instructions.toml` of its folder.
 
-    `key` is the mask of the bits by which rows are indexed. `pad` matches padding. An instruction whose mnemonic starts
-    with one of `ends` does not continue with the next instruction. `known` are the addresses in registers that no
-    function writes.
+    `key` is the mask of the bits by which rows are indexed. An instruction whose mnemonic starts with one of `ends`
+    does not continue with the next instruction. `known` are the addresses in registers that no function writes.
     """
 
-    name: str
-    longest: int
-    jump_size: int
     key: int
-    pad: re.Pattern[bytes]
     ends: tuple[str, ...]
-    invalid: int = INVALID
+    invalid = INVALID
     known: Mapping[int, int] = {}
-    mark, mark_size = b"", 0
 
     def __init__(self, abi: Abi) -> None:
         self.abi = abi
@@ -91,17 +83,26 @@ class RowDecoder(ABC):
 
     # ---- the protocol
 
-    def of_binary(self, binary: Binary) -> Decoder:
-        return self
-
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
-        return self.encodings.needs(rules)
+        ours = {normal_name(name): name for name in rules.features}
+
+        def name_of(feature: str) -> str:
+            names = (rules.names.get(one) or ours.get(normal_name(one), one) for one in feature.split(OR))
+            return OR.join(dict.fromkeys(names))
+
+        result = {}
+        for code, form in enumerate(self.encodings.forms):
+            needed = frozenset(name_of(one) for one in form.needs if rules.always.isdisjoint(one.split(OR)))
+            if needed and form.mnemonic not in rules.harmless:
+                result[code] = needed
+        return result
 
     def codes_of(self, mnemonic: str) -> Codes:
-        return self.encodings.codes_of(mnemonic)
+        return frozenset(code for code, form in enumerate(self.encodings.forms) if form.mnemonic == mnemonic)
 
     def width(self, code: int) -> int:
-        return self.encodings.width(code)
+        """See `Decoder.width`. A register whose width depends on the CPU counts as 128 bits, the smallest width."""
+        return self.encodings.forms[code].width
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
         for at, after, word in self.placed(raw, address):
@@ -178,10 +179,6 @@ class RowDecoder(ABC):
         """Return an instruction's word in hexadecimal digits."""
         return f"{instruction.word:0{2 * (instruction.next_ip - instruction.ip)}x}"
 
-    def padding(self, raw: bytes) -> int:
-        padding = self.pad.match(raw)
-        return padding.end() if padding else 0
-
     def call_arguments(
         self,
         raw: bytes,
@@ -224,7 +221,3 @@ class RowDecoder(ABC):
             if self.is_call(word) or self.argument_registers[0] in self.written(word):
                 return False
         return False
-
-    @abstractmethod
-    def memory_bytes(self, instruction: AnyInstruction) -> int:
-        """Return the size of an instruction's memory access in bytes; 1 if it has none."""

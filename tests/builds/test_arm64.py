@@ -143,7 +143,7 @@ def test_what_a_cpu_selects_in_c(harness, name):
 def test_another_cpu_is_not_asked(monkeypatch):
     for machine in ("x86_64", "riscv64"):
         monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
-        with pytest.raises(CpuError, match=rf"this CPU \({machine}\) is not arm64\n.* a table for this CPU"):
+        with pytest.raises(CpuError, match=rf"this CPU \({machine}\) is not aarch64\n.* a table for this CPU"):
             this_machine("arm64")
 
 

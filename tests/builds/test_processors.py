@@ -23,7 +23,6 @@ from isagen.processors.processor import DecodableCode, Processor
 from isagen.processors.sources import Condition, Source
 from isagen.processors.table import Table, load_table
 from isagen.processors.x86.abi import ELF
-from isagen.processors.x86.decoder import X86Decoder
 from support.model import build_of, write_dispatch
 from support.projects import need
 
@@ -141,8 +140,8 @@ def made_up(tmp_path, monkeypatch) -> Processor:
         cpu_families=("made64",),
         default_tables={"made64": "made"},
         spellings={"made64be": "made64"},
-        decodable=DecodableCode("made", {"elf": abi}, X86Decoder, "made-decoder", "made"),
-        this_machine=ThisSystem,
+        decodable=DecodableCode("made", {"elf": abi}, "made.decoder:Decoder", "made-decoder", "made"),
+        machine=ThisSystem,
     )
     monkeypatch.setattr(registry, "PROCESSORS", (processor, *registry.PROCESSORS))
     return processor

@@ -4,7 +4,6 @@ import ctypes
 import json
 import mmap
 import os
-import platform
 import subprocess
 import sys
 from dataclasses import fields
@@ -15,14 +14,15 @@ import pytest
 from isagen.model.errors import CpuError
 from isagen.processors.detection import detect
 from isagen.processors.features import read_features
+from isagen.processors.registry import this_cpu_family
 from isagen.processors.x86 import machine_code
-from isagen.processors.x86.machine import X86, ThisMachine
+from isagen.processors.x86.machine import ThisMachine
 from isagen.processors.x86.registers import SavedState
 from support.checkout import ROOT
 from support.masked import MASKED
 from support.projects import need
 
-pytestmark = pytest.mark.skipif(platform.machine().lower() not in X86, reason="this CPU has no CPUID")
+pytestmark = pytest.mark.skipif(this_cpu_family() != "x86_64", reason="this CPU has no CPUID")
 
 LEAVES = [(0, 0), (1, 0), (7, 0), (7, 1), (0x80000000, 0), (0x80000001, 0)]
 APIC_ID = 0xFF << 24  # CPUID.1:EBX; which CPU runs this

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-from ..decoding import Abi, Decoder
-from ..machines import machine_of
+from ..machines import Machine
 from ..processor import DecodableCode, OldestCpu, Processor
 from .abi import ABIS
 from .flags import on_baseline
@@ -23,12 +21,6 @@ OLDEST_CPU = OldestCpu(
 )
 
 
-def _decoder(abi: Abi) -> Decoder:
-    from .decoder import Arm64Decoder
-
-    return Arm64Decoder(abi)
-
-
 PROCESSOR = Processor(
     name="arm64",
     home=Path(__file__).parent,
@@ -40,7 +32,11 @@ PROCESSOR = Processor(
     level_flags=on_baseline,
     baseline_table="armv8",
     decodable=DecodableCode(
-        "arm64", abis=ABIS, decoder=_decoder, defined=("__aarch64__", "__AARCH64EL__"), undefined=("__ILP32__",)
+        "arm64",
+        abis=ABIS,
+        decoder=f"{__package__}.decoder:Arm64Decoder",
+        defined=("__aarch64__", "__AARCH64EL__"),
+        undefined=("__ILP32__",),
     ),
-    this_machine=partial(machine_of, "arm64", "aarch64", "arm64"),
+    machine=Machine,
 )

@@ -37,9 +37,6 @@ MACHO_RELOCATIONS = RelocationTypes(
     absolute=MACHO_THROUGH_SLOT | {0, 2, 3, 4},
     relative=frozenset({7}),
     through_slot=MACHO_THROUGH_SLOT,
-    slot=frozenset(),
-    rebased=-1,
-    resolved=-1,
 )
 MACHO = replace(ELF, machine=0x0100000C, relocations=MACHO_RELOCATIONS)  # CPU_TYPE_ARM64
 # Linked files of Windows (Microsoft, "Overview of ARM64 ABI conventions"). They have no relocations of instructions.

@@ -22,7 +22,7 @@ LOADS_FLAG, BRANCHES_ON_FLAG = (0xFFC003FF, 0x39400210), (0xFF00001F, 0x34000010
 
 
 class Arm64Decoder(RowDecoder):
-    """The instructions of arm64 (`isagen.processors.decoding.Decoder`)."""
+    """The instructions of arm64."""
 
     name = "arm64"
     longest = 4

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-from ..machines import machine_of
+from ..machines import Machine
 from ..processor import OldestCpu, Processor
 
 # Compilers turn LSX on by default, so code for CPUs without LSX needs this attribute, which GCC has from 15 on.
@@ -22,5 +21,5 @@ PROCESSOR = Processor(
     default_tables={"loongarch64": "loongarch64"},
     macros={"__loongarch64": "loongarch64"},
     oldest_cpu=OLDEST_CPU,
-    this_machine=partial(machine_of, "loongarch64", "loongarch64"),
+    machine=Machine,
 )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-from ..machines import machine_of
+from ..machines import Machine
 from ..processor import OldestCpu, Processor
 
 # In GCC and Clang, cpu= does not turn off the features of -mcpu on the command line. For Clang, those that it uses
@@ -25,5 +24,5 @@ PROCESSOR = Processor(
     spellings={"ppc64le": "ppc64"},
     macros={"__powerpc64__": "ppc64"},
     oldest_cpu=OLDEST_CPU,
-    this_machine=partial(machine_of, "Power", "ppc64", "ppc64le"),
+    machine=Machine,
 )

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..decoding import Abi, Decoder
-from ..machines import Machine, machine_of
 from ..processor import DecodableCode, Processor
 from .abi import ABIS
 from .machine import HWPROBE, RiscvMachine
-
-
-def _decoder(abi: Abi) -> Decoder:
-    from .decoder import RiscvDecoder
-
-    return RiscvDecoder(abi)
-
-
-def _this_machine() -> Machine:
-    machine_of("riscv64", "riscv64")
-    return RiscvMachine()
-
 
 PROCESSOR = Processor(
     name="riscv64",
@@ -32,7 +18,11 @@ PROCESSOR = Processor(
     kinds=(HWPROBE,),
     baseline_table="rva",
     decodable=DecodableCode(
-        "riscv64", abis=ABIS, decoder=_decoder, defined=("__riscv", "__riscv_flen"), undefined=("__ILP32__",)
+        "riscv64",
+        abis=ABIS,
+        decoder=f"{__package__}.decoder:RiscvDecoder",
+        defined=("__riscv", "__riscv_flen"),
+        undefined=("__ILP32__",),
     ),
-    this_machine=_this_machine,
+    machine=RiscvMachine,
 )

@@ -20,7 +20,7 @@ FLOATS = "zve32f"  # LLVM's name of the feature that floating-point vector instr
 
 
 class RiscvDecoder(RowDecoder):
-    """The instructions of riscv64 (`isagen.processors.decoding.Decoder`).
+    """The instructions of riscv64.
 
     AUIPC and a JALR right after it form one address together, so they are one step, whose word has 64 bits.
     """

@@ -16,7 +16,7 @@ TRAP = 2  # the distance of a branch into its own middle, which is no instructio
 
 
 class S390xDecoder(RowDecoder):
-    """The instructions of s390x (`isagen.processors.decoding.Decoder`)."""
+    """The instructions of s390x."""
 
     name = "s390x"
     longest = 6

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...model.errors import AuditError
-from ..decoding import Abi, Decoder
 from ..machines import Machine
 from ..processor import DecodableCode, OldestCpu, Processor
 from .abi import ABIS
@@ -23,14 +21,6 @@ OLDEST_CPU = OldestCpu(
         ("1", CLANG),
     ),
 )
-
-
-def _decoder(abi: Abi) -> Decoder:
-    try:
-        from .decoder import X86Decoder
-    except ImportError:
-        raise AuditError("iced-x86 is not installed", where="audit", remedy="pip install iced-x86") from None
-    return X86Decoder(abi)
 
 
 def _this_machine() -> Machine:
@@ -54,11 +44,11 @@ PROCESSOR = Processor(
     decodable=DecodableCode(
         "x86-64",
         abis=ABIS,
-        decoder=_decoder,
+        decoder=f"{__package__}.decoder:X86Decoder",
         distribution="iced-x86",
         package="iced_x86",
         defined=("__x86_64__",),
         undefined=("__ILP32__",),
     ),
-    this_machine=_this_machine,
+    machine=_this_machine,
 )

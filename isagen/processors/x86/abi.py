@@ -31,10 +31,6 @@ ELF = Abi(
 COFF_RELOCATIONS = RelocationTypes(
     absolute=frozenset({1, 2, 3}),
     relative=frozenset(range(4, 10)),
-    through_slot=frozenset(),
-    slot=frozenset(),
-    rebased=-1,
-    resolved=-1,
 )
 # Microsoft, "x64 calling convention".
 COFF = Abi(
@@ -51,9 +47,6 @@ MACHO_RELOCATIONS = RelocationTypes(
     absolute=frozenset({0}),
     relative=MACHO_THROUGH_SLOT | {1, 2, 6, 7, 8},
     through_slot=MACHO_THROUGH_SLOT,
-    slot=frozenset(),
-    rebased=-1,
-    resolved=-1,
 )
 # macOS has the calling convention of System V.
 MACHO = replace(ELF, machine=0x01000007, relocations=MACHO_RELOCATIONS)  # CPU_TYPE_X86_64

@@ -11,7 +11,6 @@ from operator import attrgetter
 import iced_x86
 from iced_x86 import Code, FlowControl, FormatterSyntax, Mnemonic, OpKind
 
-from ...binary.reader import Binary
 from ..decoding import SMALL, Abi, Codes, Decoder, Instruction, Kind, Reference
 from .instructions import codes_of, needs, numbers, width
 from .tracking import NUMBERS, Tracking
@@ -37,14 +36,10 @@ UNKNOWN = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_UNKNOWN, FlowControl.INDIRECT_
 ENDS = frozenset({FlowControl.RETURN, FlowControl.EXCEPTION})
 # The size in bytes of an operand in memory whose size iced-x86 does not know: that of a tile.
 TILE = 1024
-# Padding between functions, by assemblers and linkers: zeros, breakpoints, and no-operations of all lengths.
-PADDING = re.compile(
-    rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x04\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
-)
 
 
-class X86Decoder(Tracking):
-    """The instructions of x86-64 (`isagen.processors.decoding.Decoder`)."""
+class X86Decoder(Tracking, Decoder):
+    """The instructions of x86-64."""
 
     name = "x86"
     invalid: int = Code.INVALID
@@ -53,15 +48,16 @@ class X86Decoder(Tracking):
     # With -fsanitize=function, Clang before 17 starts functions with a jump over a mark and an offset, which are data
     # (LLVM 16, TargetInfo.cpp, X86_64TargetCodeGenInfo).
     mark, mark_size = b"\xeb\x06v2", 8
+    # Zeros, breakpoints, and no-operations of all lengths.
+    pad = re.compile(
+        rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x04\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
+    )
 
     codes_of, width, needs = staticmethod(codes_of), staticmethod(width), staticmethod(needs)
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
         self.abi = abi
-
-    def of_binary(self, binary: Binary) -> Decoder:
-        return self
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
         return iter(iced_x86.Decoder(64, raw, ip=address))
@@ -133,13 +129,6 @@ class X86Decoder(Tracking):
         formatter.rip_relative_addresses = True
         formatter.space_after_operand_separator = True
         return formatter
-
-    def padding(self, raw: bytes) -> int:
-        padding = PADDING.match(raw)
-        return padding.end() if padding else 0
-
-    def takes_features(self, raw: bytes) -> bool:
-        return False  # loaders of x86-64 pass no features to the resolvers of IFUNCs
 
     def memory_bytes(self, instruction: Instruction) -> int:
         assert isinstance(instruction, iced_x86.Instruction)

@@ -6,7 +6,6 @@ Sources: arch_prctl(2) and Linux, Documentation/arch/x86/xstate.rst (permissions
 from __future__ import annotations
 
 import ctypes
-import platform
 import sys
 from typing import Any
 
@@ -14,22 +13,15 @@ from ...model.errors import CpuError
 from .machine_code import ExecutableMemory, own_code
 from .registers import X86Machine
 
-# Results of platform.machine() in an x86 process, in lower case.
-X86 = frozenset({"x86_64", "amd64", "x86", "i386", "i486", "i586", "i686"})
 # Linux on x86-64: the number of arch_prctl, and two of its operations.
 SYS_ARCH_PRCTL = 158
 ARCH_GET_XCOMP_PERM, ARCH_REQ_XCOMP_PERM = 0x1022, 0x1023
 
 
 class ThisMachine(X86Machine):
-    """This CPU and OS. Raises `CpuError` if there is no CPUID, or if the OS allows no executable memory."""
+    """This CPU and OS. Raises `CpuError` in a 32-bit process, or if the OS allows no executable memory."""
 
     def __init__(self) -> None:
-        if platform.machine().lower() not in X86:
-            raise CpuError(
-                f"this CPU ({platform.machine()}) is not an x86 CPU: it has no CPUID",
-                remedy="run isagen on an x86 CPU, or choose a table for this CPU",
-            )
         if ctypes.sizeof(ctypes.c_void_p) == 4:
             raise CpuError("a 32-bit process cannot read the CPU's features", remedy="run isagen with a 64-bit Python")
         code = own_code()
