@@ -191,6 +191,8 @@ class RowDecoder(Decoder, ABC):
         arguments = {}
         numbers = self.argument_registers
         for at, _, word in self.steps(raw, address):
+            if word == NO_WORD:
+                continue
             if at in join_points:
                 values.clear()
             if at in calls:

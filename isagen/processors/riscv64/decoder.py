@@ -162,18 +162,17 @@ class RiscvDecoder(RowDecoder):
 
     # ---- of one word
 
-    def branch_target(self, word: int, address: int) -> int | None:
-        return w.branch_target(word, address)
+    branch_target = staticmethod(w.branch_target)
 
     def is_call(self, word: int) -> bool:
-        return word != NO_WORD and w.is_call(word >> 32 or word)
+        return w.is_call(word >> 32 or word)
 
     def written(self, word: int) -> tuple[int, ...]:
-        return w.written(word) if 0 <= word < 1 << 32 else ()
+        return w.written(word) if word < 1 << 32 else ()
 
     def copied(self, word: int) -> tuple[int, int] | None:
         """See `RowDecoder.copied`. A load counts as a copy too: its offset is the second part of an address."""
-        if not 0 <= word < 1 << 32:
+        if word >= 1 << 32:
             return None
         added, accessed, written = w.added(word), w.access(word), w.written(word)
         if added is not None and written:

@@ -27,6 +27,9 @@ class S390xDecoder(RowDecoder):
     # Instructions that stop the program.
     ends = ("trap2", "trap4", "illegal")
 
+    branch_target, is_call = staticmethod(w.branch_target), staticmethod(w.is_call)
+    written, copied = staticmethod(w.written), staticmethod(w.copied)
+
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
         self._questions = self.codes_of("stfle") | self.codes_of("stfl")
@@ -78,20 +81,6 @@ class S390xDecoder(RowDecoder):
 
     def shown(self, instruction: Instruction) -> str:
         return super().shown(instruction)[: 2 * (instruction.next_ip - instruction.ip)]
-
-    # ---- of one word
-
-    def branch_target(self, word: int, address: int) -> int | None:
-        return w.branch_target(word, address)
-
-    def is_call(self, word: int) -> bool:
-        return word != NO_WORD and w.is_call(word)
-
-    def written(self, word: int) -> tuple[int, ...]:
-        return w.written(word) if word != NO_WORD else ()
-
-    def copied(self, word: int) -> tuple[int, int] | None:
-        return w.copied(word) if word != NO_WORD else None
 
     def reads_first(self, word: int) -> bool:
         return w.reads(word, self.argument_registers[0])
