@@ -112,11 +112,6 @@ class BuildObjects:
     # ---- names
 
     @cached_property
-    def functions(self) -> frozenset[str]:
-        """The names of all functions that the levels' objects define."""
-        return frozenset().union(*(functions_of(path) for paths in self.by_level.values() for path in paths))
-
-    @cached_property
     def registrations(self) -> Mapping[str, Registrations]:
         """The registrations of each level, which sealing wrote."""
         paths = {

@@ -140,11 +140,10 @@ def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Coll
 # ---- the rule
 
 
-def level_findings(subject: Subject, skip: Container[int], others: Collection[str] | None = None) -> list[Finding]:
+def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
     """Judge every function by its level, and count the functions that cannot be judged.
 
-    Functions of no level in `skip` have findings already. `others` are the names of levels' functions in a file that is
-    not sealed: the audits of the levels' objects judge these functions.
+    Functions of no level in `skip` have findings already.
     """
     code, sets = subject.code, subject.sets
     findings: list[Finding] = []
@@ -158,11 +157,11 @@ def level_findings(subject: Subject, skip: Container[int], others: Collection[st
         if subject.is_undecodable(number, every):
             subject.count(number, [UNDECODABLE])
         codes = subject.unsound(number, every, allowed)
-        if not codes or (code.body(number) in skip and not level) or code.name(number) in (others or ()):
+        if not codes or (code.body(number) in skip and not level):
             continue
         missing = sets.missing(codes, allowed)
         of_toolchain = subject.binary.stripped and sets.rules.nameless.keys() >= set(missing)
-        nameless = (subject.nameless_allowed or others is not None or of_toolchain) and code.symbol(number) is None
+        nameless = (subject.nameless_allowed or of_toolchain) and code.symbol(number) is None
         checked = not level and subject.is_checked(number)
         if nameless or checked or behind.covers(number, missing):
             subject.count(number, missing)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from ..binary.formats import load_object, open_binary
 from ..binary.reader import Binary
 from ..model.record import Record
 from ..processors.features import features_of
@@ -32,10 +30,7 @@ def audit_linked(
 ) -> Result:
     """Audit a linked file by its records and the user's `baseline`, and by its objects if these are available."""
     record = merge([baseline.narrow(record) for record in records])
-    if objects is not None and not record.sealed:
-        result = _audit_unsealed(binary, record, objects)
-    else:
-        result = _audit_record(binary, record, objects)
+    result = _audit_record(binary, record, objects)
     check_levels(records, result)
     return baseline.noted(replace(result, findings=(*baseline.beyond(records), *result.findings)))
 
@@ -66,10 +61,10 @@ def _result(subject: Subject, record: Record, findings: Iterable[Finding], *, ju
     return Result(judged=judged, findings=tuple(findings), counted=subject.counted, allowed=allowed, **more)
 
 
-def _findings(subject: Subject, others: Collection[str] | None = None) -> list[Finding]:
+def _findings(subject: Subject) -> list[Finding]:
     """Return the findings of code that runs at load, and of each function by its level."""
     load = load_findings(subject)
-    return [*load.findings, *level_findings(subject, load.beyond, others)]
+    return [*load.findings, *level_findings(subject, load.beyond)]
 
 
 def _audit_record(binary: Binary, record: Record, objects: BuildObjects | None) -> Result:
@@ -83,7 +78,7 @@ def _audit_record(binary: Binary, record: Record, objects: BuildObjects | None) 
         origin = lambda symbol, level: objects.origin(symbol, level or record.module)  # noqa: E731
         subject = _subject(binary, record, origin, public_names=objects.public_names)
     more: dict[str, Any] = {}
-    if record.sealed:
+    if record.sealed or len(record.levels) < 2:
         findings = _findings(subject)
         crossed, addresses = crossings(subject)
         findings += [*crossed, *bindable_functions(subject), *stored_addresses(subject)]
@@ -100,45 +95,3 @@ def _audit_record(binary: Binary, record: Record, objects: BuildObjects | None) 
         findings = [*load_findings(subject).findings, Finding("unsealed", "", record.seal_reason)]
     more["unused"] = () if binary.stripped else subject.allowances.unused()
     return _result(subject, record, findings, target=binary.shown, **more)
-
-
-def _audit_unsealed(binary: Binary, record: Record, objects: BuildObjects) -> Result:
-    """Audit a linked file whose levels are not sealed, by the objects that it was linked from.
-
-    The linked file itself is audited too, by the baseline alone: code that runs at load may reach a weak function that
-    the linker took from a level's object, and functions of no level may come from archives. If an object has a finding
-    of some kind and symbol, a finding of the linked file with this kind and symbol is left out.
-    """
-    subject = _subject(binary, record, objects.origin, levels={})
-    findings = _shared(record, objects)
-    groups = [(level, paths) for level, paths in objects.by_level.items() if level in record.levels]
-    for level, paths in (*groups, ("", objects.others)):
-        for path in paths:
-            origin = (objects.shown(path), objects.kernel(path))
-            with open_binary(path, origin[0]) as part:
-                part_subject = _subject(part, record, lambda *_, origin=origin: origin, level=level)
-                part_subject.allowances, part_subject.counted = subject.allowances, subject.counted
-                findings += _findings(part_subject)
-    of_objects = {(finding.kind, finding.symbol) for finding in findings}
-    of_linked = _findings(subject, objects.functions)
-    findings += [finding for finding in of_linked if (finding.kind, finding.symbol) not in of_objects]
-    return _result(subject, record, findings, target=binary.shown, unused=subject.allowances.unused())
-
-
-def _shared(record: Record, objects: BuildObjects) -> list[Finding]:
-    """Return the findings of weak symbols that several levels define, or a level and ordinary code."""
-    baseline = frozenset(record.baseline)
-    definitions: dict[str, dict[str, Path]] = {}  # by symbol and level
-    for level, paths in (*objects.by_level.items(), ("", objects.others)):
-        # A level that needs no more than the baseline counts as the baseline: every CPU can run its code.
-        group = level if level and not baseline.issuperset(record.levels.get(level, ())) else ""
-        for path in paths:
-            for symbol in load_object(path).weak_code_and_constants:
-                definitions.setdefault(symbol.name, {}).setdefault(group, path)
-    findings = []
-    for name, by_level in sorted(definitions.items()):
-        if len(by_level) > 1:
-            level, path = next((level, path) for level, path in by_level.items() if level)
-            detail = f"defined by {', '.join(level or 'the baseline' for level in by_level)}"
-            findings.append(Finding("shared", name, detail, level, objects.shown(path), objects.kernel(path)))
-    return findings

@@ -39,10 +39,10 @@ def new(folder, *options, **environment):
     return project
 
 
-@pytest.fixture(scope="module", params=["sealed", "unsealed"])
-def project(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
     """A project with programs that are linked in several ways."""
-    return new(tmp_path_factory.mktemp("unrecorded"), *["-Disa_seal=false"] * (request.param == "unsealed"))
+    return new(tmp_path_factory.mktemp("unrecorded"))
 
 
 def target(project, name):
