@@ -12,15 +12,13 @@ from ..model.errors import AuditError, IsagenError, PlanError
 from ..model.names import TOOL_FOLDER
 from ..model.ninja import NinjaFile
 from ..model.plan_file import find_plans, plans_in, read_plan
-from ..model.record import MATRIX_OWNER, Record
+from ..model.record import MATRIX_OWNER
 from ..processors.registry import is_decoded
 from .build_objects import BuildObjects, linked_objects
 from .files import Progress, files_in, unseen
 from .findings import Result, failed_result
-from .flags import COMMANDS, audit_flags
-from .foreign import audit_foreign
-from .recorded import audit_linked, audit_object
-from .records import Baseline, Baselines, baseline_of, merge, records_of, records_of_build
+from .recorded import audit_linked
+from .records import Baseline, Baselines, baseline_of, records_of, records_of_build
 
 # The ends of names of folders in which a build has no targets: objects, and isagen's own tool.
 WITHOUT_TARGETS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
@@ -96,15 +94,7 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
         root = build_of(plan_path) or folder
         inputs = linked_objects(link_inputs(path, root), NinjaFile(root))
         objects = BuildObjects(build.plan, plan_path.parent, inputs, root)
-        result = audit_linked(binary, records, objects, baseline)
-        findings, notes = result.findings, result.notes
-        if build.limit.foreign:
-            notes += (f"the flags of kernels were not judged: {build.limit.reason}",)
-        else:
-            findings += tuple(audit_flags(build.record, objects, root))
-            if not (root / COMMANDS).is_file():
-                notes += (f"the flags of kernels were not judged: {COMMANDS} is not in {root}",)
-        return replace(result, findings=findings, notes=notes)
+        return audit_linked(binary, records, objects, baseline)
     if unread is not None:
         raise unread
     note = "the build folder no longer has the file's plan, so objects and kernels have no names here: build it again"
@@ -116,31 +106,3 @@ def link_inputs(path: Path, root: Path) -> list[str]:
     """Return the inputs of a file's link in the build folder `root`; without a ninja file, the target's objects."""
     ninja = NinjaFile(root)
     return ninja.inputs_of(path) if ninja.found else [str(one) for one in objects_in(path.with_name(f"{path.name}.p"))]
-
-
-def audit_one_object(binary: Binary, path: Path, shown: str, root: Path | None, baseline: Baseline) -> Result:
-    """Audit an object: by its level if a build of isagen in `root` made it, else by the baseline alone."""
-    sealed_level = next(iter(binary.levels), "")
-    for plan_path in plans_in(root) if root is not None else ():
-        build = read_plan(plan_path)
-        objects = BuildObjects(build.plan, plan_path.parent, (), root or plan_path.parent)
-        level = sealed_level or objects.level(path)
-        if level in build.record.levels or _is_of_target(path, build.record):
-            record = build.record
-            # A private module is opened only where its level is supported: all its code may use the level's features.
-            if build.plan.module and level:
-                record, level = record.of_module(level), ""
-            return audit_object(binary, record, level, shown, objects.kernel(binary.path), baseline)
-    records = records_of(binary)
-    if records:  # the object of the dispatch source
-        return audit_object(binary, merge(records), "", shown, "", baseline)
-    return audit_foreign(binary, baseline)
-
-
-def _is_of_target(path: Path, record: Record) -> bool:
-    """Return whether an object of no level is linked into a target with a `record`."""
-    target = path.parent.with_name(path.parent.name.removesuffix(".p"))
-    if not path.parent.name.endswith(".p") or not target.is_file() or not is_binary(target):
-        return False
-    with open_binary(target) as linked:
-        return record.to_json() in {found.to_json() for found in records_of(linked)}

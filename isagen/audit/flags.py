@@ -1,4 +1,4 @@
-"""The rule for the flags in the build's compile commands: they turn on only features that the level checks."""
+"""The rule for instructions that older CPUs run as others: what a compile command turns on must be in the baseline."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from pathlib import Path
 from ..model.command_words import split_words
 from ..model.errors import AuditError
 from ..model.languages import LANGUAGE_OF_SUFFIX
-from ..model.record import Record
-from ..processors.features import features_of
 from .build_objects import BuildObjects
 from .findings import Finding
 from .subject import Subject
@@ -28,17 +26,15 @@ OUTPUTS = ("/Fo", "/Fd", "/showIncludes")  # how clang-cl's own options for outp
 Command = tuple[Path, tuple[str, ...]]
 
 
-def _commands(root: Path) -> Mapping[Path, Command]:
-    """Return the compile commands of a build folder, without the names of files, by the object that each writes.
+def _macros_of(root: Path, objects: Iterable[Path]) -> Mapping[Path, Mapping[str, str]]:
+    """Return the macros that are predefined when each object is compiled, by the commands of the build folder `root`.
 
-    The result is empty if Meson wrote no commands. Entries without an output are for editors alone, and are left out.
+    Objects without a command have none. Entries without an output are for editors alone.
     """
     path = root / COMMANDS
-    if not path.is_file():
-        return {}
-    commands = {}
+    commands: dict[Path, Command] = {}
     try:
-        for entry in json.loads(path.read_text(encoding="utf-8")):
+        for entry in json.loads(path.read_text(encoding="utf-8")) if path.is_file() else ():
             if "output" in entry:
                 folder = Path(entry["directory"])
                 words = tuple(_without_files(split_words(entry["command"])))
@@ -46,29 +42,9 @@ def _commands(root: Path) -> Mapping[Path, Command]:
     except (ValueError, KeyError, TypeError, OSError) as problem:
         remedy = "configure the build again"
         raise AuditError(f"cannot be read: {problem}", where=str(path), remedy=remedy) from None
-    return commands
-
-
-def _macros_of(commands: Mapping[Path, Command], objects: Iterable[Path]) -> Mapping[Path, Mapping[str, str]]:
-    """Return the macros that are predefined when each object is compiled, for objects with a known command."""
     known = {path: commands[at] for path in objects if (at := path.resolve()) in commands}
     macros = {command: _macros(command) for command in set(known.values())}
     return {path: macros[command] for path, command in known.items()}
-
-
-def audit_flags(record: Record, objects: BuildObjects, root: Path) -> list[Finding]:
-    """Return the findings of kernels whose compile command turns on features that their level does not check."""
-    commands, features = _commands(root), features_of(record.features)
-    levels = {path: level for path in commands if (level := objects.level(path)) in record.levels}
-    findings = []
-    for path, macros in _macros_of(commands, levels).items():
-        level = levels[path]
-        on = [name for name in features.turned_on(macros) if name not in record.levels[level]]
-        if on:
-            shown = " ".join(m for m in sorted(macros) if (f := features.of_macro(m)) and f.name in on)
-            origin = (objects.shown(path), objects.kernel(path))
-            findings.append(Finding("flags", "", f"compiled with {shown}", level, *origin, features=tuple(on)))
-    return findings
 
 
 def alike_instructions(subject: Subject, objects: BuildObjects) -> list[Finding]:
@@ -86,7 +62,7 @@ def alike_instructions(subject: Subject, objects: BuildObjects) -> list[Finding]
             path = objects.definition(subject.code.name(number), "")
             if path is not None:
                 paths[number] = path
-    macros = _macros_of(_commands(objects.root), set(paths.values())) if paths else {}
+    macros = _macros_of(objects.root, set(paths.values())) if paths else {}
     findings = []
     for number, path in paths.items():
         codes = subject.code.codes(number) & wanted

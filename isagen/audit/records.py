@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
 
 from ..binary.formats import system_of
-from ..binary.mangling import demangle
 from ..binary.reader import Binary
-from ..model.errors import AuditError
 from ..model.plan import Build
 from ..model.record import RECORD_OWNER, Record, record_from_json
 from ..processors.features import features_of, read_features
 from ..processors.instruction_sets import InstructionSets
 from ..processors.instructions import normal_name
 from ..processors.registry import decoder_of
-from .findings import Finding, Result
+from .findings import Finding
 
 
 @dataclass(frozen=True)
@@ -43,13 +40,6 @@ class Baseline:
             if missing:
                 detail = f"a CPU of {self.name} may lack some, and the file ends the process there"
                 yield Finding("baseline", record.project, detail, features=missing, cause="build")
-
-    def noted(self, result: Result) -> Result:
-        """Return the result of a file with a record; if `everywhere`, with a note that names this baseline."""
-        if not self.everywhere:
-            return result
-        note = f"code outside the levels was judged by what both {self.name} and the baseline of its build have"
-        return replace(result, notes=(*result.notes, note))
 
 
 NO_LIMIT = Baseline("", ())
@@ -107,25 +97,6 @@ def merge(records: Sequence[Record]) -> Record:
         allow=tuple(entry for record in records for entry in record.allow),
         module=judging[0].module,
     )
-
-
-def check_levels(records: Sequence[Record], result: Result) -> None:
-    """Raise `AuditError` if code of a level uses features that only some of the projects check for this level.
-
-    The code of all levels with the same name is in one section, and is judged by the features that all projects check.
-    """
-    for finding in result.findings:
-        level = finding.level
-        having = [record for record in records if finding.kind == "level" and level in record.levels]
-        for here, there in permutations(having, 2):
-            more = [feature for feature in here.levels[level] if feature not in there.levels[level]]
-            if not set(finding.features).isdisjoint(more):
-                raise AuditError(
-                    f"{level} of project {here.project} has {' '.join(more)}, which {level} of project "
-                    f"{there.project} lacks; {demangle(finding.symbol)} uses {' '.join(finding.features)}",
-                    where=result.target,
-                    remedy="give the level the same features in the tables of both projects, or two names",
-                )
 
 
 def judged_by(record: Record, sets: InstructionSets) -> str:

@@ -14,7 +14,7 @@ from ..binary.formats import format_names, is_archive, is_binary, open_binary
 from ..model.errors import AuditError, IsagenError
 from ..model.plan_file import plans_in
 from ..processors.registry import decoded
-from .builds import audit_build, audit_one_object, audit_with_plans, build_of, is_build, not_decoded
+from .builds import audit_build, audit_with_plans, build_of, is_build, not_decoded
 from .files import UNIVERSAL, WHEEL, Progress, files_in, other_format, split, unpacked, unseen
 from .findings import Result, failed_result
 from .foreign import audit_foreign
@@ -163,9 +163,10 @@ class _Audit:
                 return undecoded
             with open_binary(path, shown) as binary:
                 root, baseline = build_of(path), baseline_of(binary, self.baselines)
-                if binary.relocatable:
-                    return audit_one_object(binary, path, shown, root, baseline)
                 records = records_of(binary)
+                if binary.relocatable and (records or binary.levels or (root and any(plans_in(root)))):
+                    remedy = "audit the build folder, or what the object is linked into"
+                    raise AuditError("is an object of a build of isagen", where=shown, remedy=remedy)
                 if not records:
                     return audit_foreign(binary, baseline, called)
                 if root is not None:

@@ -11,79 +11,47 @@ from ..audit.findings import Finding
 from ..binary.formats import open_binary
 from ..binary.mangling import demangle
 from ..model.errors import AuditError, BuildError
-from ..model.plan import LinkAudit
-from ..model.record import Record
+from ..model.plan import Build
 from .compiled import Compiled
 
 STATIC = "make the variable constexpr, or a static variable of the function that uses it: then it is set after dispatch"
-# A kernel source and its object.
-Item = tuple[str, Compiled]
 
 
 def check_at_load(
-    record: Record,
-    audit: LinkAudit,
-    level: str,
-    items: Sequence[Item],
-    private: Collection[str],
-    lower: Collection[str],
+    build: Build, level: str, items: Sequence[tuple[str, Compiled]], private: Collection[str], lower: Collection[str]
 ) -> None:
-    """Raise `BuildError` for the first fault, or print all faults if the mode of `audit` is warn.
+    """Raise `BuildError` for the first fault of a level, or print all faults if the build's audit only warns.
 
-    `record` is the record of the build, and `audit` the audit of its links. `private` are the private names of the
-    level, and `lower` the names that the level takes from lower ones. Levels that need only the baseline's features are
-    not checked. Without a decoder for the code, a warning names each kernel source that is not checked.
+    `items` are kernel sources with their objects. `private` are the private names of the level, and `lower` the names
+    that the level takes from lower ones. Levels that need only the baseline's features are not checked: any code may
+    call their code. Without a decoder for the code, a warning names each kernel source that is not checked.
     """
+    record, audit = build.record, build.link_audit
     numbers = [number for number, (_, compiled) in enumerate(items) if compiled.runs_at_load]
-    if audit.mode == "off" or not numbers:
+    if audit.mode == "off" or not numbers or record.needs_only_baseline(level):
         return
-    with ExitStack() as stack:
-        for finding in _findings(record, audit, level, items, numbers, private, lower, stack):
-            problem = _problem(finding)
-            if audit.mode != "warn":
-                raise problem
-            print(f"isagen: warning: {problem}", file=sys.stderr)
-
-
-def _findings(
-    record: Record,
-    audit: LinkAudit,
-    level: str,
-    items: Sequence[Item],
-    numbers: Sequence[int],
-    private: Collection[str],
-    lower: Collection[str],
-    stack: ExitStack,
-) -> Sequence[Finding]:
-    """Return the faults in the `items` with these `numbers`. The `stack` closes the objects that are opened here."""
-    from ..audit.allowances import Allowances
     from ..audit.initialisers import Initialisers, LevelObject
-    from ..audit.recorded import sets_of
+    from ..audit.recorded import subject_of
     from ..audit.subject import Subject
 
-    if record.needs_only_baseline(level):
-        return ()  # any code may call code of the baseline
-    first = stack.enter_context(open_binary(items[numbers[0]][1].path))
-    try:
-        sets = sets_of(first, record)
-    except AuditError as problem:
-        for number in numbers:
-            _warn(items[number][0], problem.message)
-        return ()
-    allowances = Allowances(record.allow)
+    with ExitStack() as stack:
 
-    def opened(compiled: Compiled) -> Subject:
-        binary = stack.enter_context(open_binary(compiled.path))
-        return Subject(binary, sets, frozenset(record.outside), allowances, levels=record.levels, level=level)
+        def opened(compiled: Compiled) -> Subject:
+            return subject_of(stack.enter_context(open_binary(compiled.path)), record, level=level)
 
-    objects = [LevelObject(source, partial(opened, compiled)) for source, compiled in items]
-    defined = {
-        symbol.name: number
-        for number, (_, compiled) in enumerate(items)
-        for symbol in compiled.symbols
-        if symbol.defined
-    }
-    return Initialisers(level, objects, defined, private, lower, audit.active).findings(numbers)
+        objects = [LevelObject(source, partial(opened, compiled)) for source, compiled in items]
+        symbols = ((number, symbol) for number, (_, compiled) in enumerate(items) for symbol in compiled.symbols)
+        defined = {symbol.name: number for number, symbol in symbols if symbol.defined}
+        try:
+            findings = Initialisers(level, objects, defined, private, lower, audit.active).findings(numbers)
+        except AuditError as problem:
+            for number in numbers:
+                _warn(items[number][0], problem.message)
+            return
+        for finding in findings:
+            if audit.mode != "warn":
+                raise _problem(finding)
+            print(f"isagen: warning: {_problem(finding)}", file=sys.stderr)
 
 
 @cache

@@ -153,7 +153,7 @@ class _Run:
             initialised_variables=tuple(sorted(addresses.initialised_variables)),
             public_names=tuple(sorted({symbol.name for symbol in symbols} - private - weak)),
         )
-        check_at_load(record, self._build.link_audit, level.name, sources, private, lower)
+        check_at_load(self._build, level.name, sources, private, lower)
         if sealing.fold:
             by_source: dict[str, list[Compiled]] = {}
             for source, compiled in sources:

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from isagen.audit.allowances import Allowances
 from isagen.audit.findings import Finding
 from isagen.audit.initialisers import Initialisers, LevelObject
-from isagen.audit.recorded import sets_of
-from isagen.audit.subject import Subject
+from isagen.audit.recorded import subject_of
 from isagen.binary.formats import load_object, open_binary
-from support.level_code import BASELINE, LEVEL, RECORD
+from support.level_code import LEVEL, RECORD
 from support.load_sources import (
     COMPILERS,
     CONSTRUCTOR,
@@ -135,8 +133,7 @@ def findings_of(folder: Path, compiler: str, texts: Sequence[str], *flags: str) 
     files = [load_object(path) for path in objects]
     with ExitStack() as stack:
         binaries = [stack.enter_context(open_binary(path)) for path in objects]
-        sets = sets_of(binaries[0], RECORD)
-        subjects = [Subject(one, sets, frozenset(BASELINE), Allowances(), levels=RECORD.levels) for one in binaries]
+        subjects = [subject_of(binary, RECORD) for binary in binaries]
         members = [LevelObject(str(n), lambda subject=subject: subject) for n, subject in enumerate(subjects)]
         defined = {symbol.name: n for n, file in enumerate(files) for symbol in file.symbols if symbol.defined}
         called = [number for number, text in enumerate(texts) if "__attribute__((constructor))" in text or LAST in text]

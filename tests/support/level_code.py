@@ -3,11 +3,11 @@
 import subprocess
 from pathlib import Path
 
-from isagen.audit.allowances import Allowances
+from isagen.audit.by_level import level_findings
 from isagen.audit.initialisers import Initialisers, LevelObject
-from isagen.audit.recorded import audit_object, sets_of
+from isagen.audit.reachable import load_findings
+from isagen.audit.recorded import subject_of
 from isagen.audit.records import Baseline
-from isagen.audit.subject import Subject
 from isagen.binary.formats import format_of, load_object, open_binary
 from isagen.binary.notes import note_of
 from isagen.build.addresses import LevelAddresses
@@ -78,9 +78,7 @@ class Level:
         """The faults of what its object runs at load or exit, as sealing finds them."""
         file = read_object(self.object, LEVEL)
         with open_binary(self.object) as binary:
-            sets = sets_of(binary, RECORD)
-            allowances = Allowances()
-            subject = Subject(binary, sets, frozenset(BASELINE), allowances, levels=RECORD.levels, level=LEVEL)
+            subject = subject_of(binary, RECORD, level=LEVEL)
             defined = {symbol.name: 0 for symbol in file.symbols if symbol.defined}
             private = LevelAddresses(LEVEL, [file]).private_names()
             at_load = [0] if file.runs_at_load else []
@@ -89,7 +87,9 @@ class Level:
     def found_in_object(self) -> list:
         """The audit's findings in the object, which is not sealed."""
         with open_binary(self.object) as binary:
-            return list(audit_object(binary, RECORD, LEVEL, "kernel.o", "kernel").findings)
+            subject = subject_of(binary, RECORD, level=LEVEL)
+            load = load_findings(subject)
+            return [*load.findings, *level_findings(subject, load.beyond)]
 
 
 def found_in_program(folder: Path, source: str, compiler: str, *flags: str) -> list:
