@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..binary.formats import is_binary, is_library_name, is_object_name, load_object, objects_in, open_binary
-from ..binary.protocol import CODE_KINDS, Binding, SymbolKind
+from ..binary.protocol import CODE_KINDS
 from ..model.names import (
     KERNEL_SYMBOL,
     NO_LEVEL_SYMBOL,
@@ -134,17 +134,6 @@ class BuildObjects:
         """The names in the levels' objects that are not private."""
         return frozenset().union(*(registrations.public_names for registrations in self.registrations.values()))
 
-    @cached_property
-    def variables(self) -> Mapping[str, Mapping[str, str]]:
-        """The kernel source that defines each global variable of levels, by name and level."""
-        sources: dict[str, dict[str, str]] = {}
-        for path, (level, source) in self._sealed.items():
-            for symbol in load_object(path).symbols if path.is_file() else ():
-                data = symbol.defined and not symbol.code and symbol.binding == Binding.GLOBAL
-                if data and symbol.kind != SymbolKind.COMMON and not is_sealed_name(symbol.name, level):
-                    sources.setdefault(symbol.name, {})[level] = source
-        return sources
-
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
         """Yield the references of objects of no level to names of levels: (object, name, levels).
 
@@ -196,8 +185,7 @@ def _levels_by_name(names: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, 
 def linked_objects(inputs: Iterable[str], ninja: NinjaFile) -> Iterator[Path]:
     """Yield the objects of a link's inputs, and the static libraries that this build does not make.
 
-    The objects of other static libraries are in the statements of `ninja`. If that is not found, they are in the folder
-    LIB.p of Meson's library LIB.
+    The objects of other static libraries are in the statements of `ninja`.
     """
     waiting, seen = list(inputs)[::-1], set[str]()
     while waiting:
@@ -207,9 +195,7 @@ def linked_objects(inputs: Iterable[str], ninja: NinjaFile) -> Iterator[Path]:
         seen.add(path)
         members: Sequence[str] = ()
         if is_library_name(path) or path.endswith(PRELINKED):
-            members = (
-                ninja.inputs_of(Path(path)) if ninja.found else [str(one) for one in objects_in(Path(f"{path}.p"))]
-            )
+            members = ninja.inputs_of(Path(path))
         waiting += reversed(members)
         if not members:
             yield Path(path)

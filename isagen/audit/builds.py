@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ..binary.formats import architecture_of, is_binary, objects_in, open_binary
+from ..binary.formats import architecture_of, is_binary, open_binary
 from ..binary.reader import Binary
 from ..model.errors import AuditError, IsagenError, PlanError
 from ..model.names import TOOL_FOLDER
@@ -103,6 +103,5 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
 
 
 def link_inputs(path: Path, root: Path) -> list[str]:
-    """Return the inputs of a file's link in the build folder `root`; without a ninja file, the target's objects."""
-    ninja = NinjaFile(root)
-    return ninja.inputs_of(path) if ninja.found else [str(one) for one in objects_in(path.with_name(f"{path.name}.p"))]
+    """Return the inputs of a file's link in the build folder `root`."""
+    return NinjaFile(root).inputs_of(path)

@@ -9,7 +9,7 @@ from itertools import chain
 from ..audit.build_objects import BuildObjects
 from ..binary.formats import is_binary, load_object
 from ..binary.mangling import demangle
-from ..binary.protocol import Binding
+from ..binary.protocol import Binding, SymbolKind
 from ..model.errors import BuildError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL
 from .tables import names_in
@@ -18,8 +18,8 @@ from .tables import names_in
 FOR_LTO = "__gnu_lto_slim"
 
 
-def explained(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:
-    """Yield the mistakes in a link of `objects`, whose levels may be `sealed`."""
+def explained(objects: BuildObjects) -> Iterator[BuildError]:
+    """Yield the mistakes in a link of `objects`."""
     for path, symbol, levels in objects.past_stubs(objects.private_names):
         yield BuildError(
             f"refers to {demangle(symbol)}, which kernel sources define: it is private to {', '.join(levels)}",
@@ -27,9 +27,8 @@ def explained(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:
             remedy="call it through a stub, or define it in an ordinary source",
         )
     yield from _stubs(objects)
-    yield from _across_levels(objects) if sealed else ()
-    yield from _functions(objects, sealed)
-    yield from _variables(objects)
+    yield from _across_levels(objects)
+    yield from _definitions(objects)
 
 
 def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
@@ -96,36 +95,27 @@ def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
                 )
 
 
-def _functions(objects: BuildObjects, sealed: bool) -> Iterator[BuildError]:
-    """Yield the global functions that several kernel sources define, or one source at several unsealed levels."""
-    definitions: dict[str, dict[str, list[str]]] = {}
-    for level, paths in objects.by_level.items():
-        for path in paths:
-            for symbol in load_object(path).symbols:
-                if symbol.defined and symbol.code and symbol.binding == Binding.GLOBAL:
-                    definitions.setdefault(symbol.name, {}).setdefault(level, []).append(objects.kernel(path))
-    for name, by_level in sorted(definitions.items()):
+def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
+    """Yield the global names that several kernel sources define, or one source at several levels, unsealed."""
+    code: dict[str, bool] = {}
+    sources: dict[str, dict[str, list[str]]] = {}  # by name and level
+    for level, path in ((level, path) for level, paths in objects.by_level.items() for path in paths):
+        for symbol in load_object(path).symbols:
+            if symbol.defined and symbol.binding == Binding.GLOBAL and symbol.kind != SymbolKind.COMMON:
+                sources.setdefault(symbol.name, {}).setdefault(level, []).append(objects.kernel(path))
+                code[symbol.name] = symbol.code
+    for name, by_level in sorted(sources.items()):
         owners = max(by_level.values(), key=len)
-        if len(owners) > 1 or (not sealed and len(by_level) > 1):
-            message = f"{' and '.join(owners)} define it"
-            if len(owners) == 1:
-                message = (
-                    f"{owners[0]} defines it, once for each level, because isa_seal is false: {', '.join(by_level)}"
-                )
+        if len(owners) > 1 and (code[name] or name in objects.private_names):
             yield BuildError(
-                message,
+                f"{' and '.join(owners)} define it",
                 where=demangle(name),
-                remedy="make the function static, or put it into an anonymous namespace",
+                remedy="make it static, or put it into an anonymous namespace",
             )
-
-
-def _variables(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield the global variables that the sealed objects of several levels define."""
-    for name, by_level in objects.variables.items():
-        if len(by_level) > 1:
-            sources = " and ".join(dict.fromkeys(by_level.values()))
+        elif len(by_level) > 1 and name not in objects.private_names:
             yield BuildError(
-                f"{sources} defines this variable at each level: {', '.join(by_level)}",
+                f"{' and '.join(dict.fromkeys(owners))} defines this {'function' if code[name] else 'variable'} at "
+                f"each level: {', '.join(by_level)}",
                 where=demangle(name),
                 remedy="make it private to the kernel source, so that each level has its own: static in C and C++, "
                 "without bind(c) in a Fortran module, without .globl in assembly; or define it in an ordinary source",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects, linked_objects
@@ -27,10 +26,6 @@ from .linker_process import Linking
 from .tables import check_stubs
 from .verdict import judge, mark
 
-# Options that strip the symbols, which the audit needs to separate functions. GNU ld accepts a long one with one dash
-# or two, and abbreviated.
-SHORT_STRIPS, LONG_STRIPS = {"-s", "-x"}, ("strip-all", "discard-all", "retain-symbols-file")
-WITH_VALUE = "retain-symbols-file"
 # Python's name of an extension module, with its processor: _core.cpython-313-x86_64-linux-gnu.so.
 EXTENSION = re.compile(r"\.(?:cpython|pypy|graalpy)[^.]*-(\w+)-linux-[^.]*\.so$")
 STRIP_WHEN_INSTALLING = "remove the option that strips symbols from the link arguments; strip when installing"
@@ -50,64 +45,23 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     if status != 0:
         if status < 0:
             print(f"isagen: {linking.linker}: {signal.strsignal(-status)}", file=sys.stderr)
-        _explain(objects, build.sealing.active)
+        _explain(objects)
         return status if status > 0 else 128 - status
     if linking.output is None or not is_binary(linking.output):
         return 0
-    output = linking.output
-
-    def audit() -> Result | None:
-        with _with_symbols(linking, output) as linked:
-            return _audit(build.plan, folder, linked, linking, objects)
-
-    _check_name(output, build.cpu_family)
-    status = judge(mode, output, audit)
+    _check_name(linking.output, build.cpu_family)
+    status = judge(mode, linking.output, partial(_audit, build.plan, folder, linking, linking.output, objects))
     if status == 0:
-        mark(mode, output)
+        mark(mode, linking.output)
     return status
 
 
-@contextmanager
-def _with_symbols(linking: Linking, output: str) -> Iterator[str]:
-    """Yield the path of the file to audit: the `output`, or a second link if an option strips the output's symbols."""
-    words = _without_stripping(linking.words)
-    if len(words) == len(linking.words):
-        yield output
-        return
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="isagen-link-") as folder:
-        second = os.path.join(folder, os.path.basename(output))
-        try:
-            subprocess.run([linking.linker, *words, "-o", second], check=True)
-        except (OSError, subprocess.CalledProcessError):
-            raise BuildError(
-                "the audit needs a link without the option that strips, and that link failed",
-                where=output,
-                remedy=STRIP_WHEN_INSTALLING,
-            ) from None
-        yield second
-
-
-def _without_stripping(words: Sequence[str]) -> list[str]:
-    """Return a linker's arguments without those that strip symbols."""
-    kept = []
-    is_value = False
-    for word in words:
-        name, equals, _ = word.lstrip("-").partition("=")
-        strips = word.startswith("-") and len(name) > 6 and any(option.startswith(name) for option in LONG_STRIPS)
-        if not is_value and not strips and word not in SHORT_STRIPS:
-            kept.append(word)
-        is_value = strips and WITH_VALUE.startswith(name) and not equals
-    return kept
-
-
-def _explain(objects: BuildObjects, sealed: bool) -> None:
+def _explain(objects: BuildObjects) -> None:
     """Print the project's mistakes that made a link fail; the linker itself only names symbols."""
     from .explain import explained
 
     with suppress(IsagenError, OSError):  # the linker has printed its own errors
-        for problem in explained(objects, sealed):
+        for problem in explained(objects):
             print(f"isagen: error: {problem}", file=sys.stderr)
 
 
@@ -116,12 +70,12 @@ def _inputs(words: Sequence[str]) -> list[str]:
     return [word for word in words if (is_object_name(word) or is_library_name(word)) and not word.startswith("-")]
 
 
-def _audit(plan: Plan, folder: Path, linked: str, linking: Linking, objects: BuildObjects) -> Result | None:
-    """Return the audit of the file `linked`; None for a relocatable file, and for one without kernels.
+def _audit(plan: Plan, folder: Path, linking: Linking, output: str, objects: BuildObjects) -> Result | None:
+    """Return the audit of the file `output`; None for a relocatable file, and for one without kernels.
 
     `folder` contains the plan.
     """
-    with open_binary(linked, linking.output or "") as binary:
+    with open_binary(output) as binary:
         if binary.relocatable:
             return None  # the final link is audited
         records = records_of(binary)

@@ -161,14 +161,14 @@ LINKING = {
         [],
         "both()",
         "isagen: error: both(): kernels/dot.cpp and kernels/level.cpp define it\n"
-        "  make the function static, or put it into an anonymous namespace\n",
+        "  make it static, or put it into an anonymous namespace\n",
     ),
     "a function that is not static, unsealed": (
         [("kernels/dot.cpp", "namespace {", "int both() { return 1; }\nnamespace {")],
-        ["-Disa_seal=false"],
+        ["-Disa_seal=false", "-Disa_audit=warn"],
         "both()",
-        "isagen: error: both(): kernels/dot.cpp defines it, once for each level, because isa_seal is false: DEFAULT, "
-        "AVX2\n  make the function static, or put it into an anonymous namespace\n",
+        "isagen: error: both(): kernels/dot.cpp defines this function at each level: DEFAULT, AVX2\n"
+        "  make it private to the kernel source, so that each level has its own: static in C and C++, ",
     ),
 }
 
