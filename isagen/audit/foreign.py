@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ..binary.reader import Binary
@@ -10,13 +10,12 @@ from ..processors.instruction_sets import instruction_sets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
 from .findings import UNDECODABLE, Result
-from .reachable import AtLoad, load_findings
+from .reachable import load_findings
 from .records import Baseline
 from .subject import Subject
 
 # The prefix of the function that Python calls when it imports a module.
 IMPORTED = "PyInit_"
-MANY = 3  # so many roots that lead to code beyond the baseline suggest sources compiled for newer CPUs
 
 
 def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()) -> Result:
@@ -56,7 +55,10 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
         if code.body(number) not in load.beyond and number not in bindable:
             subject.count(number, sets.missing(codes, allowed))
     subject.count_rest(())
-    notes = list(_notes(subject, load, baseline))
+    notes = []
+    if load.pointer_callers:
+        what = "functions that the loader runs and that call through pointers, which are not followed"
+        notes.append(f"{what}: {load.pointer_callers}")
     if with_alike:
         features = " ".join(sets.missing(alike, allowed))
         notes.append(
@@ -73,18 +75,3 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
         exports=frozenset(exported),
         recorded=False,
     )
-
-
-def _notes(subject: Subject, load: AtLoad, baseline: Baseline) -> Iterator[str]:
-    roots = {address for address, _ in subject.code.pointers.called_by_loader()}
-    beyond = {finding.path[0] for finding in load.beyond.values() if finding.path}
-    if len(beyond) >= MANY and 2 * len(beyond) >= len(roots):
-        yield (
-            f"{len(beyond)} of {len(roots)} functions that the loader runs lead to such code: the sources are compiled "
-            f"for CPUs beyond {baseline.name}"
-        )
-    if load.pointer_callers:
-        yield (
-            "functions that the loader runs and that call through pointers, which are not followed: "
-            f"{load.pointer_callers}"
-        )

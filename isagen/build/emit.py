@@ -81,17 +81,10 @@ def _generated_paths(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
     Raises `KernelError` if the targets' outputs differ from the kernel sources in number or in suffix.
     """
     sources = [kernel.source for kernel in plan.kernels if kernel.generated]
-    for source, path in zip(sources, generated, strict=False):
-        if os.path.splitext(path)[1] != os.path.splitext(source)[1]:
-            raise KernelError(
-                f"the target that generates it has the output {path} instead",
-                where=f"isa_kernels: {source}",
-                remedy="name one output of each target: target[0]",
-            )
-    if len(generated) != len(sources):
+    suffixes, expected = ([os.path.splitext(path)[1] for path in paths] for paths in (generated, sources))
+    if suffixes != expected:
         raise KernelError(
-            f"the targets that generate kernel sources give {len(generated)} files for {len(sources)}: "
-            f"{', '.join(generated)}",
+            f"the targets that generate kernel sources have the outputs {', '.join(generated)} instead",
             where=f"isa_kernels: {', '.join(sources)}",
             remedy="name one output of each target: target[0]",
         )

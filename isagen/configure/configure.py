@@ -200,14 +200,7 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         cpu_family=request.cpu_family,
         system=request.system,
         sealing=sealing,
-        link_audit=find_audit(
-            request.compilers,
-            request.audit,
-            table.features.processor,
-            limit,
-            request.reached,
-            request.audits_targets,
-        ),
+        link_audit=find_audit(request, table.features.processor, limit),
         record=_record(request, config, table, plan, sealing),
         limit=limit,
     )

@@ -111,7 +111,7 @@ def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple
 
     `folder` and `where` are those of `choose_table`.
     """
-    family = family_of([compiler], compiler.machine or "the processor of this compiler")
+    family = family_of([compiler], "the processor of this compiler")
     chosen, reason = choose_table(table, family, folder, where)
     return chosen, limit_of(None, [compiler], reason)
 

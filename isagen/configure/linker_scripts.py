@@ -25,6 +25,7 @@ from ..model.plan_file import linkers_folder
 from ..probe.compiler import Compiler
 from ..processors.processor import Processor
 from ..processors.registry import decoded
+from .request import Request
 from .tool import own_python
 
 # The names of linkers that compilers call by default and for -fuse-ld=. LINKER_NAME matches further ones on PATH, such
@@ -41,15 +42,12 @@ BY_SCRIPT = "by a script in the linker's place"
 RUNTIMES = {"gcc": "gfortran"}
 
 
-def find_audit(
-    compilers: Sequence[Compiler], mode: str, processor: Processor, limit: Limit, reached: bool, audits_targets: bool
-) -> LinkAudit:
+def find_audit(request: Request, processor: Processor, limit: Limit) -> LinkAudit:
     """Return how links are audited, or the reason why not.
 
-    `mode` is the option isa_audit. `reached` is false if the test link failed. `audits_targets` is whether the fragment
-    has isagen/audit, for links where no script takes the linker's place. No audit is no error: users can still call
-    `isagen audit`, and the matrix contains the reason.
+    No audit is no error: users can still call `isagen audit`, and the matrix contains the reason.
     """
+    mode, compilers = request.audit, request.compilers
     compiler = [one for one in compilers if one.language != "fortran" or len(compilers) == 1][-1]  # the one that links
     binary_format = format_under(compiler.baseline_macros)
     if limit.opaque or binary_format is None:
@@ -65,14 +63,14 @@ def find_audit(
     reason = ""
     if not binary_format.links_by_script:
         reason = f"isagen does not take the linker's place where objects are {binary_format.shown}"
-    elif not reached:
+    elif not request.reached:
         reason = (
             f"{compiler.name}, as this build calls it, does not take its linker from where -B says: perhaps because of "
             "another -B or --ld-path, or a ':' in the build folder's path"
         )
     elif not (linkers := _linkers_of(compiler)):
         reason = f"{compiler.name} has no linker"
-    return LinkAudit(mode, BY_TARGETS if reason and audits_targets else reason or BY_SCRIPT, linkers)
+    return LinkAudit(mode, BY_TARGETS if reason and request.audits_targets else reason or BY_SCRIPT, linkers)
 
 
 def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, plan_file: str) -> dict[str, list[str]]:

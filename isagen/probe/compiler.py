@@ -21,15 +21,6 @@ from ..model.files import FULL
 SUFFIX = {"c": ".c", "cpp": ".cpp", "fortran": ".c"}
 DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "clang-cl": "clang-cl", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
 CLANG_CL = "clang-cl"
-# Meson's ids of compilers that predefine __GNUC__ but are neither GCC nor Clang, by a macro of each.
-FOREIGN = {
-    "__ARMCOMPILER_VERSION": "armclang",
-    "__EMSCRIPTEN__": "emscripten",
-    "__INTEL_COMPILER": "intel",
-    "__LCC__": "lcc",
-    "__NVCOMPILER": "nvidia_hpc",
-    "__PGIC__": "pgi",
-}
 # Environment variables that change the outcome of a compilation.
 ENVIRONMENT = (
     "COMPILER_PATH",
@@ -79,12 +70,6 @@ class Compiler:
     def known(self) -> bool:
         """Whether tables contain the options and macros of this compiler."""
         return self.id in DISPLAY_NAME
-
-    @property
-    def machine(self) -> str:
-        """The processor for which it compiles, as -dumpmachine prints it: ``aarch64``; "" if it prints none."""
-        args = [*self.args, *self.spelled(["-dumpmachine"])]
-        return self.run(args).out.partition("-")[0].strip() if self.known else ""
 
     def spelled(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return options of GCC and Clang as this compiler accepts them: clang-cl ignores many without ``/clang:``."""
@@ -258,15 +243,14 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
     is_clang_cl = re.match(CLANG_CL + r"\b", Path(program).name) is not None
     compiler = Compiler(language, tuple(command), CLANG_CL if is_clang_cl else "gcc", "0")
     macros, outcome = compiler.macros(())
-    foreign = next((name for macro, name in FOREIGN.items() if macro in macros), "")
-    if foreign or not outcome.ok or not macros.keys() & {"__GNUC__", "__clang__"}:
+    if not outcome.ok or not macros.keys() & {"__GNUC__", "__clang__"}:
         if not compiler.compiles():
             raise CompilerError(
                 f"{command[0]!r} does not answer as GCC or Clang do",
                 where=f"{language} compiler",
                 remedy=first_error(outcome.err) or "give the path of a C or C++ compiler",
             )
-        return replace(compiler, id=foreign or Path(program).name, version="")
+        return replace(compiler, id=Path(program).name, version="")
     if "__clang__" in macros:
         names = ("__clang_major__", "__clang_minor__", "__clang_patchlevel__")
         id = compiler.id if is_clang_cl else "clang"

@@ -236,14 +236,3 @@ def test_the_path_that_is_shown_is_the_shortest_from_any_root(link):
     )
     (finding,) = audit(link(source)).findings
     assert finding.path == ("second", "step9", "step10")
-
-
-@pytest.mark.parametrize(("beyond", "noted"), [(8, True), (6, True), (2, False)])
-def test_sources_that_are_compiled_for_newer_cpus_are_noted_once(link, beyond, noted):
-    """Where most of what the loader runs goes beyond the baseline, the reason is how the sources are compiled."""
-    source = HEAD + "".join(
-        f"{AVX2 if number < beyond else ''} __attribute__((constructor)) static void c{number}(void) {{ {DOUBLE} }}"
-        for number in range(8)
-    )
-    notes = audit(link(source)).notes
-    assert any("functions that the loader runs lead to such code" in note for note in notes) == noted

@@ -119,18 +119,18 @@ def mistaken(new_project):
     [
         (
             TWO + "isa_generated = {'one.cpp': one}",
-            "isa_kernels: one.cpp: the targets that generate kernel sources give 2 files for 1: one.cpp, two.cpp\n"
+            "isa_kernels: one.cpp: the targets that generate kernel sources have the outputs one.cpp, two.cpp instead\n"
             "  name one output of each target: target[0]",
         ),
         (
             TWO + "isa_generated = {'one.cpp': one, "
             "'three.cpp': configure_file(input: 'one.in', output: 'three.cpp', copy: true)}",
-            "isa_kernels: one.cpp, three.cpp: the targets that generate kernel sources give 3 files for 2: "
-            "one.cpp, two.cpp, three.cpp",
+            "isa_kernels: one.cpp, three.cpp: the targets that generate kernel sources have the outputs "
+            "one.cpp, two.cpp, three.cpp instead",
         ),
         (
             HEADER_FIRST + "isa_kernels = []\nisa_generated = {'one.cpp': one}",
-            "isa_kernels: one.cpp: the target that generates it has the output one.h instead\n"
+            "isa_kernels: one.cpp: the targets that generate kernel sources have the outputs one.h, one.cpp instead\n"
             "  name one output of each target: target[0]",
         ),
     ],
