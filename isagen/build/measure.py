@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 
 from ..binary.format import AnyObject
 from ..binary.formats import architecture_of
@@ -14,42 +15,34 @@ from ..model.files import read_bytes
 from ..model.matrix import Code
 from ..model.registrations import Registrations
 from ..processors.decoding import Decoder
-from ..processors.features import Features
+from ..processors.features import features_of
 from ..processors.instructions import OR
 from ..processors.registry import decoder_of
 
 
-class Measure:
-    """Measures objects of one architecture. `features` returns the features whose instructions are counted."""
+def measured(file: AnyObject, marks: Sequence[str], features: str) -> Code:
+    """Return the measures of an object's code, without counts of instructions if there is no decoder.
 
-    def __init__(self, features: Callable[[], Features]) -> None:
-        self._features = features
-        self._needs: Mapping[int, frozenset[str]] = {}
-
-    def code(self, file: AnyObject, marks: Sequence[str]) -> Code:
-        """Return the measures of an object's code, without counts of instructions if there is no decoder.
-
-        The `marks` are prefixes of names that differ between levels.
-        """
-        parts = file.code()
-        instructions, widest, by_feature = None, 0, dict[str, int]()
-        with suppress(ImportError, AuditError):  # there is no decoder, or its library is not installed
-            instructions, widest, by_feature = self._counts(decoder_of(architecture_of(file.path), ""), parts)
-        return Code(file.loaded_bytes, sum(map(len, parts)), instructions, widest, by_feature, file.digest(marks))
-
-    def _counts(self, decoder: Decoder, parts: Iterable[bytes]) -> tuple[int, int, dict[str, int]]:
-        """Return the number of instructions, their widest register in bits, and how many need each feature.
-
-        An instruction that needs one of several features counts under the first.
-        """
-        self._needs = self._needs or decoder.needs(self._features().instructions)
+    The `marks` are prefixes of names that differ between levels. `features` names the file of the features that are
+    counted; an instruction that needs one of several features counts under the first.
+    """
+    parts = file.code()
+    instructions, widest, by_feature = None, 0, Counter[str]()
+    with suppress(ImportError, AuditError):  # there is no decoder, or its library is not installed
+        decoder = decoder_of(architecture_of(file.path), "")
+        needs = _needs(decoder, features)
         counts = Counter(instruction.code for part in parts for instruction in decoder.decode(part, 0))
-        by_feature: Counter[str] = Counter()
+        instructions, widest = counts.total(), max(map(decoder.width, counts), default=0)
         for code, count in counts.items():
-            for feature in self._needs.get(code, ()):
+            for feature in needs.get(code, ()):
                 by_feature[feature.partition(OR)[0]] += count
-        widest = max(map(decoder.width, counts), default=0)
-        return counts.total(), widest, dict(sorted(by_feature.items()))
+    size = sum(map(len, parts))
+    return Code(file.loaded_bytes, size, instructions, widest, dict(sorted(by_feature.items())), file.digest(marks))
+
+
+@cache
+def _needs(decoder: Decoder, features: str) -> Mapping[int, frozenset[str]]:
+    return decoder.needs(features_of(features).instructions)
 
 
 CONDITION = re.compile(rb"^\s*#\s*if", re.MULTILINE)

@@ -25,14 +25,13 @@ from ..model.optimization import PLAIN_CODE, reason_for_plain_code
 from ..model.plan_file import registrations_text
 from ..model.record import LEVEL_OWNER, RECORD_OWNER
 from ..model.registrations import Registrations
-from ..processors.features import features_of
 from .addresses import LevelAddresses
 from .at_load import check_at_load
 from .compiled import Compiled, compiled_object
 from .emit import rendered_text
 from .fold import Folding
 from .last_run import LastRun, plan_states, state_of
-from .measure import Measure, lost_code
+from .measure import lost_code
 from .modules import check_objects
 from .outputs import Outputs, Recipe
 from .registrations import announced_registrations, object_registrations, registrations_of
@@ -79,7 +78,6 @@ class _Run:
         self._build = build = work.build
         self._stubs = os.path.join(folder, stubs_name(build.plan.kernel_set, build.dispatch_language))
         self._outputs = Outputs(work, memo.digests, changed)
-        self._measure = Measure(lambda: features_of(build.record.features))
         self._unchanged = {path: compiled for path, compiled in memo.compiled.items() if path not in changed}
         self._compiled: dict[str, Compiled] = {}
         self._below = {level.name: level.below for level in work.levels}
@@ -103,7 +101,7 @@ class _Run:
         self._outputs.write_file(level.registrations, registrations_text(registrations))
 
     def _object(self, path: str, level: str) -> Compiled:
-        self._compiled[path] = self._unchanged.get(path) or compiled_object(path, level, self._measure)
+        self._compiled[path] = self._unchanged.get(path) or compiled_object(path, level, self._build.record.features)
         return self._compiled[path]
 
     def _lower_names(self, level: LevelWork, objects: Sequence[Compiled]) -> dict[str, str]:

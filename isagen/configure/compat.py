@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from ..model.errors import ConfigError
@@ -47,25 +48,17 @@ def check_shadows(config: Config, kernels: Sequence[str], root: Path) -> None:
     Compilers would find that header before isagen's, and the stubs would be defined by the project's macros. A header
     that includes isagen's is allowed.
     """
-    for name in config.compat:
-        for header in COMPAT[name][1]:
-            for path in _shadows(header, kernels, root):
-                shown = path.relative_to(root).as_posix()
-                raise ConfigError(
-                    f"{name!r} gives a header in the place of {shown}, but the compiler finds the project's own first",
-                    where=f"{config.shown}: compat",
-                    remedy=f"delete {shown} and its source file, and remove that file from meson.build; to keep both, "
-                    f"remove {name!r} from compat",
-                )
-
-
-def _shadows(header: str, kernels: Sequence[str], root: Path) -> Iterator[Path]:
-    """Yield the files called `header` in the folders of kernels and in all folders above, up to the project's root."""
-    for folder in dict.fromkeys(folder for kernel in kernels for folder in (root / kernel).parents):
+    folders = dict.fromkeys(folder for kernel in kernels for folder in (root / kernel).parents)
+    headers = [(name, header) for name in config.compat for header in COMPAT[name][1]]
+    for (name, header), folder in product(headers, folders):
         path = folder / header
-        if (
-            folder.is_relative_to(root)
-            and path.is_file()
-            and not FORWARDS.search(path.read_text(encoding="utf-8", errors="replace"))
-        ):
-            yield path
+        if not folder.is_relative_to(root) or not path.is_file():
+            continue
+        if not FORWARDS.search(path.read_text(encoding="utf-8", errors="replace")):
+            shown = path.relative_to(root).as_posix()
+            raise ConfigError(
+                f"{name!r} gives a header in the place of {shown}, but the compiler finds the project's own first",
+                where=f"{config.shown}: compat",
+                remedy=f"delete {shown} and its source file, and remove that file from meson.build; to keep both, "
+                f"remove {name!r} from compat",
+            )

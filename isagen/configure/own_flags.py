@@ -7,12 +7,12 @@ that the compiler refuses are left out, because they are meant for the levels of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..model.errors import ConfigError
 from ..model.languages import language_of
-from ..model.plan import BUILT, KernelRow, Limit, Plan
+from ..model.plan import BUILT, Limit, Plan
 from ..planning.config import Config
 from ..planning.kernels import matches, settings_of
 from ..probe.compiler import Compiler, first_error
@@ -53,36 +53,27 @@ def check_own_flags(plan: Plan, features: Features, compilers: Sequence[Compiler
     copy's level does not check.
     """
     by_language = {compiler.language: compiler for compiler in compilers if compiler.dialect != "msvc"}
-    checked = {level.name: frozenset(level.features) for level in plan.levels}
+    checked = {level.name: level.features for level in plan.levels}
     for kernel in plan.kernels:
-        if kernel.args and kernel.language in by_language:
-            where = settings_of(kernel.source, config).keys["args"]
-            _check(kernel, features, by_language[kernel.language], checked, where)
-
-
-def _check(
-    kernel: KernelRow, features: Features, compiler: Compiler, checked: Mapping[str, frozenset[str]], where: str
-) -> None:
-    built = [cell for cell in kernel.cells if cell.verdict == BUILT]
-    has_machine_options = any(arg.startswith("-m") for arg in kernel.args)
-    for cell in built if has_machine_options else built[:1]:
-        level_flags = cell.flags[: len(cell.flags) - len(kernel.args)]
-        macros, outcome = compiler.macros(cell.flags)
-        if not outcome.ok and UNKNOWN.search(outcome.err):
-            raise ConfigError(
-                f"{compiler.name} does not know an argument: {first_error(outcome.err)}",
-                where=where,
-                remedy="take it out, or correct it",
-            )
-        unchecked = [name for name in features.turned_on(macros) if name not in checked[cell.level]]
-        if unchecked:
-            feature = unchecked[-1]
-            culprits = (
-                arg for arg in kernel.args if feature in features.turned_on(compiler.macros((*level_flags, arg))[0])
-            )
-            raise ConfigError(
-                f"{next(culprits, ' '.join(kernel.args))}: {feature} is on, but not checked for {cell.level}: "
-                "a CPU without it would run this copy",
-                where=where,
-                remedy="take it out: each level brings the flags of its features; a table of your own may add a level",
-            )
+        if not kernel.args or kernel.language not in by_language:
+            continue
+        compiler, where = by_language[kernel.language], settings_of(kernel.source, config).keys["args"]
+        built = [cell for cell in kernel.cells if cell.verdict == BUILT]
+        has_machine_options = any(arg.startswith("-m") for arg in kernel.args)
+        for cell in built if has_machine_options else built[:1]:
+            macros, outcome = compiler.macros(cell.flags)
+            if not outcome.ok and UNKNOWN.search(outcome.err):
+                raise ConfigError(
+                    f"{compiler.name} does not know an argument: {first_error(outcome.err)}",
+                    where=where,
+                    remedy="take it out, or correct it",
+                )
+            unchecked = [name for name in features.turned_on(macros) if name not in checked[cell.level]]
+            if unchecked:
+                raise ConfigError(
+                    f"{' '.join(kernel.args)}: {unchecked[-1]} is on, but not checked for {cell.level}: a CPU without "
+                    "it would run this copy",
+                    where=where,
+                    remedy="take it out: each level brings the flags of its features; a table of your own may add a "
+                    "level",
+                )
