@@ -5,8 +5,7 @@ and references from a binary.
 
 - `findings`, `allowances`, `known_functions`: results; findings that people allow; functions of libraries
 - `subject`: one binary under audit; `build_objects`: the objects that a build linked
-- rules: for code `reachable` from a root; `initialisers` of levels; each function `by_level`; `boundaries` of levels;
-  `flags`, of instructions that older CPUs run as others
+- rules: for code `reachable` from a root; `initialisers` of levels; each function `by_level`; `boundaries` of levels
 - `records`: the features that a file is judged by
 - `recorded`, `foreign`: the audit of a file with a record, and without one
 - `builds`, `targets`, `files`: the arguments of the command

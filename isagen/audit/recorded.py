@@ -15,7 +15,6 @@ from .boundaries import bindable_functions, code_outside, crossings, split_varia
 from .build_objects import BuildObjects
 from .by_level import level_findings
 from .findings import Finding, Result
-from .flags import alike_instructions
 from .reachable import load_findings
 from .records import NO_LIMIT, Baseline, judged_by, merge
 from .subject import Subject
@@ -48,7 +47,6 @@ def audit_linked(
         if objects is not None:
             findings += undefined_names(subject, objects)
             findings += split_variables(subject, objects)
-            findings += alike_instructions(subject, objects)
         outside = code_outside(subject, addresses)
         if subject.nameless_allowed:
             notes = (LOST if subject.levels_are_lost else ALLOWED,)

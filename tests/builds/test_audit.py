@@ -29,34 +29,6 @@ def test_code_outside_the_levels_beyond_the_baseline_fails_the_link(prepared):
     assert "audited: yes, when linked" in project.isagen("matrix", "build").stdout
 
 
-BITS = """
-#include <bit>
-int zeros(unsigned long mask);
-int zeros(unsigned long mask) { return std::countr_zero(mask); }
-"""
-
-
-@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
-def test_instructions_that_older_cpus_run_as_others(new_project, compiler):
-    """Compilers write TZCNT for every CPU where 0 does not count; where a source is compiled with BMI, it may count."""
-    need(compiler)
-    project = new_project("leak")
-    (project.folder / "bits.cpp").write_text(BITS)
-    project.edit(
-        "meson.build",
-        "executable('leak', 'main.cpp', dep",
-        "bits = static_library('bits', 'bits.cpp', cpp_args: ['-std=c++20', '-DNONE'])\n"
-        "executable('leak', 'main.cpp', link_whole: bits, dep",
-    )
-    project.setup("-Disa_levels=AVX2", CXX=compiler)
-    project.ninja()
-    project.edit("meson.build", "'-DNONE'", "'-mbmi'")
-    said = project.ninja(check=False)
-    assert "code outside the levels uses instructions beyond the baseline (1)" in said
-    assert "zeros(unsigned long), in libbits.a.p/bits.cpp.o" in said
-    assert re.search(r"needs +bmi1\n +first +tzcnt ", said)
-
-
 @pytest.mark.smoke
 def test_the_audit_can_warn_instead(prepared):
     project = prepared("leak", FEW, "-Disa_audit=warn")
