@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import cycle, product
 from pathlib import Path
 
 from ..model.aliases import Alias
@@ -111,6 +110,9 @@ def load_config(path: Path) -> Config:
                     "args", f"{arg!r} contains a line break", "give every argument as a string of its own"
                 )
     override, aliases = _override(top)
+    withhold = top.string("withhold", "")
+    if withhold and not VARIABLE.match(withhold):
+        raise top.fail("withhold", f"{withhold!r} cannot name a function in C", "use letters, digits and _")
     compat = tuple(dict.fromkeys(top.strings("compat", ())))
     for name in compat:
         if name not in COMPAT:
@@ -122,7 +124,7 @@ def load_config(path: Path) -> Config:
         override=override,
         aliases=aliases,
         compat=compat,
-        withhold=_withhold(top),
+        withhold=withhold,
         allow=_allow(top.section("audit")),
         kernels=kernels,
         sets={
@@ -136,11 +138,7 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
     section = kernel.section("register")
     functions: dict[str, str] = {}
     for name, value in section.texts().items():
-        try:
-            expanded = list(_expanded(name, value))
-        except ValueError as error:
-            raise section.fail(name, str(error), "write {} in the function's name once for each list") from None
-        for stub, function in expanded:
+        for stub, function in _expanded(name, value):
             if stub in functions:
                 raise section.fail(name, f"gives {stub} a function, as another key does", "give each stub one function")
             functions[stub] = function
@@ -159,27 +157,17 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
 
 
 def _expanded(stub: str, function: str) -> Iterator[tuple[str, str]]:
-    """Yield a stub and its function for each combination of words from the lists ``{word,word}`` in the stub's name.
+    """Yield a stub and its function. Each word of a list ``{word,word}`` in the stub's name gives one of them.
 
-    The first ``{}`` in the function's name is replaced by the word from the first list, and so on. If there is only one
-    list, every ``{}`` is replaced by its word. Raises `ValueError` if the numbers of several lists and ``{}`` differ.
+    The word replaces ``{}`` in the function's name.
     """
-    start, *rest = re.split(r"\{([^{}]*)\}", stub)
-    lists = [[word.strip() for word in words.split(",")] for words in rest[::2]]
-    first, *texts = function.split("{}")
-    if len(lists) > 1 and len(texts) != len(lists):
-        raise ValueError(f"has {len(lists)} lists of words, and {function!r} takes {len(texts)}")
-    for words in product(*lists):
-        name = start + "".join(word + text for word, text in zip(words, rest[1::2], strict=True))
-        yield name, first + "".join(word + text for word, text in zip(cycle(words), texts)) if lists else function
-
-
-def _withhold(top: Section) -> str:
-    """Read the name of the project's function that withholds features."""
-    name = top.string("withhold", "")
-    if name and not VARIABLE.match(name):
-        raise top.fail("withhold", f"{name!r} cannot name a function in C", "use letters, digits and _")
-    return name
+    listed = re.fullmatch(r"([^{}]*)\{([^{}]*)\}([^{}]*)", stub)
+    if listed is None:
+        yield stub, function
+        return
+    start, words, end = listed.groups()
+    for word in map(str.strip, words.split(",")):
+        yield f"{start}{word}{end}", function.replace("{}", word)
 
 
 def _override(top: Section, project: Section | None = None) -> Override:
