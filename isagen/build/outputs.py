@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from ..binary.formats import format_of, load_object
 from ..model.files import content_digest, read_bytes, write_if_changed
-from .sealing_work import Work
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,14 @@ class Recipe:
 class Outputs:
     """The outputs of a run.
 
-    `last` maps each sealed object to the digest of its recipe in the last run, and `digests` to that in this run.
-    `changed` are the files that changed since the last run.
+    `key` changes with the plan and with isagen, and `number` is the project's in private names. `last` maps each sealed
+    object to the digest of its recipe in the last run, and `digests` to that in this run. `changed` are the files that
+    changed since the last run.
     """
 
-    def __init__(self, work: Work, last: Mapping[str, str], changed: Collection[str]) -> None:
-        self._work = work
+    def __init__(self, key: str, number: str, last: Mapping[str, str], changed: Collection[str]) -> None:
+        self._key = key
+        self._number = number
         self._last = last
         self._changed = changed
         self.digests: dict[str, str] = {}
@@ -48,7 +49,7 @@ class Outputs:
 
     def write(self, recipe: Recipe) -> None:
         """Write a sealed object, unless the existing file was made by the same recipe."""
-        digest = content_digest(repr((self._work.key, recipe)).encode(errors="surrogateescape"))
+        digest = content_digest(repr((self._key, recipe)).encode(errors="surrogateescape"))
         self.digests[recipe.path] = digest
         if self._last.get(recipe.path) == digest and recipe.path not in self._changed:
             self._unchanged.add(recipe.path)
@@ -71,8 +72,7 @@ class Outputs:
         if recipe.folds:
             return binary_format.emptied(file)
         if not recipe.module:
-            number = self._work.build.sealing.project_number
-            return binary_format.seal(file, recipe.level, number, recipe.private_names, recipe.bounded_sections)
+            return binary_format.seal(file, recipe.level, self._number, recipe.private_names, recipe.bounded_sections)
         content = read_bytes(recipe.compiled)
         for owner, text in recipe.notes:
             content = binary_format.with_note(content, owner, text)

@@ -17,12 +17,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..binary.protocol import Binding
-from ..model.files import AnyPath
+from ..model.files import AnyPath, content_digest, read_bytes
 from ..model.matrix import is_plain
 from ..model.matrix_notes import pack
-from ..model.names import stubs_name
+from ..model.names import registrations_name, stubs_name
 from ..model.optimization import PLAIN_CODE, reason_for_plain_code
-from ..model.plan_file import registrations_text
+from ..model.plan import Build
+from ..model.plan_file import read_plan, registrations_text
 from ..model.record import LEVEL_OWNER, RECORD_OWNER
 from ..model.registrations import Registrations
 from .addresses import LevelAddresses
@@ -32,11 +33,10 @@ from .emit import rendered_text
 from .fold import Folding
 from .last_run import LastRun, plan_states, state_of
 from .measure import lost_code
-from .modules import check_objects
 from .outputs import Outputs, Recipe
 from .registrations import announced_registrations, object_registrations, registrations_of
-from .sealing_work import LevelWork, ObjectPaths, Work, work_of
-from .stubs import stubs_source
+from .sealing_work import ObjectPaths, objects_of_levels
+from .stubs import check_objects, stubs_source
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,18 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
     object of a copy that folds is empty. This run replaces `last_run` as the step's last run.
     """
     inputs = plan_states(Path(plan_path))
-    work = work_of(Path(plan_path), os.fspath(folder), inputs)
+    key = content_digest(b"\0".join(map(read_bytes, inputs)))
+    build = read_plan(plan_path)
+    objects = objects_of_levels(build, Path(plan_path), os.fspath(folder))
     changed = last_run.changed
     # The memo is read only if the plan's files are unchanged: another version of isagen, whose memo may contain other
     # classes, would have changed them.
     memo = pickle.loads(last_run.memo) if changed is not None and changed.isdisjoint(inputs) else Memo()
-    for path in (paths.compiled for level in work.levels for paths in level.objects):
+    for path in (paths.compiled for of_level in objects.values() for paths in of_level):
         if os.path.isfile(path):  # a missing object is an error when it is read
             inputs[path] = state_of(path)
-    run = _Run(work, os.fspath(folder), memo, changed or set())
-    for level in work.levels:
+    run = _Run(build, objects, key, os.fspath(folder), memo, changed or set())
+    for level in objects:
         run.seal(level)
     outputs = run.finish(os.fspath(plan_path))
     # The memo is pickled separately, so that a step with nothing to do imports none of its classes.
@@ -71,40 +73,57 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
 
 
 class _Run:
-    """One run of the step. `memo` is the memo of the last run, and `changed` are the files that changed since."""
+    """One run of the step, for the `objects` of each level.
 
-    def __init__(self, work: Work, folder: str, memo: Memo, changed: set[str]) -> None:
-        self._work = work
-        self._build = build = work.build
+    `key` changes with the plan and with isagen. `memo` is the memo of the last run, and `changed` are the files that
+    changed since.
+    """
+
+    def __init__(
+        self,
+        build: Build,
+        objects: Mapping[str, Sequence[ObjectPaths]],
+        key: str,
+        folder: str,
+        memo: Memo,
+        changed: set[str],
+    ) -> None:
+        self._build = build
+        self._objects = objects
+        self._folder = folder
         self._stubs = os.path.join(folder, stubs_name(build.plan.kernel_set, build.dispatch_language))
-        self._outputs = Outputs(work, memo.digests, changed)
+        self._outputs = Outputs(key, build.sealing.project_number, memo.digests, changed)
         self._unchanged = {path: compiled for path, compiled in memo.compiled.items() if path not in changed}
         self._compiled: dict[str, Compiled] = {}
-        self._below = {level.name: level.below for level in work.levels}
+        self._below = {level.name: level.requires for level in build.plan.levels}
         self._folding = Folding(self._below)
         self._registrations: list[Registrations] = []
         # By level: its private names that are not weak, each with the level whose sealed object defines it.
         self._owners: dict[str, dict[str, str]] = {}
 
-    def seal(self, level: LevelWork) -> None:
+    def seal(self, level: str) -> None:
         """Seal the objects of one level, and write its registrations."""
         if self._build.limit.opaque:
-            registrations = announced_registrations(level.name, [(one.compiled, one.source) for one in level.objects])
+            announcing = [(paths.compiled, paths.source) for paths in self._objects[level]]
+            registrations = announced_registrations(level, announcing)
         else:
-            objects = [(paths, self._object(paths.compiled, level.name)) for paths in level.objects]
+            objects = [(paths, self._object(paths.compiled, level)) for paths in self._objects[level]]
             lower = self._lower_names(level, [compiled for _, compiled in objects])
             registrations, private = self._check(level, objects, lower)
             if self._build.sealing.active:
                 for recipe in self._recipes(level, registrations, objects, private, lower):
                     self._outputs.write(recipe)
         self._registrations.append(registrations)
-        self._outputs.write_file(level.registrations, registrations_text(registrations))
+        self._outputs.write_file(self._registrations_path(level), registrations_text(registrations))
+
+    def _registrations_path(self, level: str) -> str:
+        return os.path.join(self._folder, registrations_name(level, self._build.plan.kernel_set))
 
     def _object(self, path: str, level: str) -> Compiled:
         self._compiled[path] = self._unchanged.get(path) or compiled_object(path, level, self._build.record.features)
         return self._compiled[path]
 
-    def _lower_names(self, level: LevelWork, objects: Sequence[Compiled]) -> dict[str, str]:
+    def _lower_names(self, level: str, objects: Sequence[Compiled]) -> dict[str, str]:
         """Return the names that a level uses and does not define, and that a lower level defines.
 
         Each comes with the level whose sealed object defines it: the highest such level, or the level to which the
@@ -113,20 +132,20 @@ class _Run:
         symbols = [symbol for compiled in objects for symbol in compiled.symbols]
         used = {symbol.name for symbol in symbols}.difference(symbol.name for symbol in symbols if symbol.defined)
         # A name is looked up in the highest level first. `below` starts with the lowest level.
-        owners = ChainMap(*(self._owners.get(below, {}) for below in reversed(level.below)))
+        owners = ChainMap(*(self._owners.get(below, {}) for below in reversed(self._below[level])))
         return {name: owners[name] for name in used if name in owners}
 
     def _check(
-        self, level: LevelWork, objects: Sequence[tuple[ObjectPaths, Compiled]], lower: Mapping[str, str]
+        self, level: str, objects: Sequence[tuple[ObjectPaths, Compiled]], lower: Mapping[str, str]
     ) -> tuple[Registrations, frozenset[str]]:
         """Check the objects of one level; return its registrations, and the names that are private to the level."""
         plan, sealing, record = self._build.plan, self._build.sealing, self._build.record
         compiled_objects = [compiled for _, compiled in objects]
-        addresses = LevelAddresses(level.name, compiled_objects, lower)
+        addresses = LevelAddresses(level, compiled_objects, lower)
         registrations = registrations_of(
-            level.name,
+            level,
             [
-                object_registrations(paths.source, compiled, level.name, addresses, paths.is_shim)
+                object_registrations(paths.source, compiled, level, addresses, paths.is_shim)
                 for paths, compiled in objects
             ],
         )
@@ -134,9 +153,8 @@ class _Run:
             check_objects(plan.module, registrations, compiled_objects)
             return registrations, frozenset()
         sources = [(paths.source, compiled) for paths, compiled in objects]
-        is_baseline = record.needs_only_baseline(level.name)
-        others = [one for one in self._work.levels if one is not level]
-        elsewhere = {paths.source for other in others for paths in other.objects}
+        is_baseline = record.needs_only_baseline(level)
+        elsewhere = {paths.source for one, others in self._objects.items() if one != level for paths in others}
         for source, compiled in sources:
             addresses.check(source, compiled, registers_ordinary=is_baseline and source not in elsewhere)
         if not sealing.active:
@@ -151,15 +169,15 @@ class _Run:
             initialised_variables=tuple(sorted(addresses.initialised_variables)),
             public_names=tuple(sorted({symbol.name for symbol in symbols} - private - weak)),
         )
-        check_at_load(self._build, level.name, sources, private, lower)
+        check_at_load(self._build, level, sources, private, lower)
         if sealing.fold:
             by_source: dict[str, list[Compiled]] = {}
             for source, compiled in sources:
                 by_source.setdefault(source, []).append(compiled)
             folded = self._folding.folded(registrations, by_source, private | weak, lower)
             registrations = replace(registrations, folded=folded)
-        self._owners[level.name] = {
-            symbol.name: registrations.folded.get(source, level.name)
+        self._owners[level] = {
+            symbol.name: registrations.folded.get(source, level)
             for source, compiled in sources
             for symbol in compiled.symbols
             if symbol.defined and symbol.name in strong
@@ -168,7 +186,7 @@ class _Run:
 
     def _recipes(
         self,
-        level: LevelWork,
+        level: str,
         registrations: Registrations,
         objects: Sequence[tuple[ObjectPaths, Compiled]],
         private: frozenset[str],
@@ -178,16 +196,16 @@ class _Run:
         record = self._build.record
         if self._build.plan.module:
             code = pack(registrations.level_code(record.project))
-            notes = (LEVEL_OWNER, code), (RECORD_OWNER, record.of_module(level.name).to_json().encode())
+            notes = (LEVEL_OWNER, code), (RECORD_OWNER, record.of_module(level).to_json().encode())
             for number, (paths, compiled) in enumerate(objects):
-                inputs = paths.sealed, paths.compiled, compiled.content_digest, level.name
+                inputs = paths.sealed, paths.compiled, compiled.content_digest, level
                 yield Recipe(*inputs, notes=() if number else notes, module=True)
             return
-        private_to = {**lower, **dict.fromkeys(private, level.name)}
+        private_to = {**lower, **dict.fromkeys(private, level)}
         linked = (compiled for paths, compiled in objects if paths.source not in registrations.folded)
         bounded = tuple(sorted(frozenset().union(*(compiled.bounded_sections for compiled in linked))))
         for paths, compiled in objects:
-            inputs = paths.sealed, paths.compiled, compiled.content_digest, level.name
+            inputs = paths.sealed, paths.compiled, compiled.content_digest, level
             if paths.source in registrations.folded:
                 yield Recipe(*inputs, folds=True)
             else:
@@ -199,7 +217,7 @@ class _Run:
 
         Raises `BuildError` if a stub lacks a kernel, or if levels disagree on a shared variable's initial value.
         """
-        plan, levels = self._build.plan, self._work.levels
+        plan = self._build.plan
         all_levels = [level.name for level in plan.levels]
         template = rendered_text(plan_path, self._stubs)
         text = stubs_source(template, self._build.record.project, all_levels, self._registrations, plan.module)
@@ -210,7 +228,7 @@ class _Run:
         paths = {kernel.source: kernel.shown_path for kernel in plan.kernels}
         for warning in lost_code(self._registrations, self._below, paths):
             print(warning, file=sys.stderr)
-        outputs = [self._stubs, *(level.registrations for level in levels), *self._outputs.digests]
+        outputs = [self._stubs, *map(self._registrations_path, self._objects), *self._outputs.digests]
         self._outputs.refresh(outputs)
         return outputs
 

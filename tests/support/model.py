@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from isagen.build.modules import notes_text
-from isagen.build.stubs import stub_table
+from isagen.build.stubs import notes_text, stub_table
 from isagen.configure.dispatch import DispatchTexts
 from isagen.model.names import LEVEL_NOTES_MARK, STUBS_MARK, TEXTS_FOLDER, TOOL_FOLDER
 from isagen.model.plan import BUILT, DISABLED, Build, Cell, KernelRow, LevelRow, LinkAudit, Plan, Sealing
