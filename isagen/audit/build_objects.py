@@ -89,18 +89,17 @@ class BuildObjects:
         """Return the level of an object; "" for other objects."""
         return self._origins.get(path.resolve(), ("", ""))[0]
 
-    def definition(self, symbol: str, level: str) -> Path | None:
-        """Return the object that defines a function of a level or of no level (""): the sealed object, if it exists."""
-        return self._definitions.get(level, {}).get(symbol)
-
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
         """Return the object and the kernel source of a function (`subject.Origin`)."""
-        path = self.definition(symbol, level)
+        path = self._definitions.get(level, {}).get(symbol)
         return (self.shown(path), self.kernel(path)) if path is not None else ("", "")
 
     @cached_property
     def _definitions(self) -> Mapping[str, Mapping[str, Path]]:
-        """The object that defines each function, by level and name. The level of ordinary functions is ""."""
+        """The object that defines each function, by level and name: the sealed object, if it exists.
+
+        The level of ordinary functions is "".
+        """
         definitions: dict[str, dict[str, Path]] = {}
         sealed = [(level, path) for path, (level, _) in self._sealed.items() if path.is_file()]
         compiled = [(level, path) for level, paths in self.by_level.items() for path in paths]

@@ -11,7 +11,15 @@ from pathlib import Path
 from .. import __version__
 from ..model.errors import ConfigError, KernelError
 from ..model.files import content_digest, read_bytes, replace_files, write_if_changed
-from ..model.names import SET_NAME, TOOL_FOLDER, headers_folder, plan_name, symbols_suffix
+from ..model.names import (
+    SET_NAME,
+    TOOL_FOLDER,
+    dispatch_name,
+    headers_folder,
+    plan_name,
+    stubs_name,
+    symbols_suffix,
+)
 from ..model.optimization import VECTORISER, optimization_of, vectoriser
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
@@ -73,7 +81,9 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     dispatch = dispatch_texts(build, table)
     text = plan_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
-    texts = {**dispatch.sources(request.kernel_set), **front_texts(build.plan)}
+    texts = {dispatch_name(request.kernel_set, "c"): dispatch.source, **front_texts(build.plan)}
+    if dispatch.stubs:
+        texts[stubs_name(request.kernel_set, "c")] = dispatch.stubs
     tool_digest = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
     write_scripts(build.link_audit, request.output, plan_file)
     replace_files(dispatch.headers, request.output / folder)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ..binary.formats import FORMATS
 from ..binary.notes import note_text
@@ -19,7 +19,6 @@ from ..model.names import (
     dispatch_name,
     front_name,
     guard_name,
-    stubs_name,
     symbols_suffix,
 )
 from ..model.plan import BUILT, Build, LevelRow, Plan
@@ -34,8 +33,7 @@ from .detection import detection_values
 NO_REGISTERS = "generic"
 
 
-@dataclass(frozen=True)
-class DispatchTexts:
+class DispatchTexts(NamedTuple):
     """The headers by name, the dispatch source, and the source of stubs, which is "" without kernels.
 
     The source of stubs contains marks, which sealing replaces.
@@ -44,11 +42,6 @@ class DispatchTexts:
     headers: Mapping[str, str]
     source: str
     stubs: str
-
-    def sources(self, kernel_set: str) -> dict[str, str]:
-        """Return the sources by the names under which the build steps find them."""
-        sources = {dispatch_name(kernel_set, "c"): self.source, stubs_name(kernel_set, "c"): self.stubs}
-        return {name: text for name, text in sources.items() if text}
 
 
 def dispatch_texts(build: Build, table: Table) -> DispatchTexts:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .. import __version__
 from ..model.errors import ConfigError
@@ -16,13 +17,23 @@ from .keyval import SEPARATOR
 # The version of the arguments and of the answer; raise it when either changes.
 FRAGMENT_FORMAT = 12
 
-PATHS = ("config", "source-root", "project-root", "build-root", "output", "depfile")
+PATHS = ("config", "project-root", "build-root", "output")
+# The fields of `Request` by the names of arguments: texts, and those that are true or false.
+TEXTS = {
+    "name": "name",
+    "set": "config_set",
+    "label": "kernel_set",
+    "cpu-family": "cpu_family",
+    "system": "system",
+    "isa_levels": "levels",
+    "isa_editor": "editor",
+    "isa_require": "require",
+    "isa_audit": "audit",
+    "optimization": "optimization",
+}
+SWITCHES = {"isa_probe_cache": "cache", "isa_seal": "seal", "reached": "reached", "b_lto": "lto"}
 # The names of arguments: given once; given for each set, after --of=SET; given for each compiler, after --language.
-ONCE = (
-    *PATHS,
-    *("name", "set", "label", "cpu-family", "system", "optimization", "b_lto", "reached"),
-    *("isa_levels", "isa_editor", "isa_require", "isa_probe_cache", "isa_seal", "isa_audit"),
-)
+ONCE = (*PATHS, *TEXTS, *SWITCHES, "source-root", "depfile")
 OF_SET = ("has", "kernel", "string", "generated", "module", "pch")
 OF_COMPILER = ("id", "version", "syntax", "linker", "std", "command", "args")
 
@@ -134,32 +145,18 @@ def request_of(arguments: Arguments) -> Request:
     kernels, of_set = paths[values["set"]], sets[values["set"]]
     subproject = os.path.relpath(project_root, source_root)
     generated = {path: os.path.normpath(os.path.join(subproject, path)) for path in of_set.get("generated", ())}
+    options: dict[str, Any] = {name.replace("-", "_"): Path(values[name]) for name in PATHS}
+    options |= {field: values[name] for name, field in TEXTS.items()}
+    options |= {field: values[name] == "true" for name, field in SWITCHES.items()}
     return Request(
-        config=Path(values["config"]),
-        project_root=Path(project_root),
-        build_root=Path(values["build-root"]),
-        output=Path(values["output"]),
-        cpu_family=values["cpu-family"],
-        system=values["system"],
+        **options,
         compilers=_compilers(arguments.compilers, kernels),
         kernels=tuple(kernels),
         generated=generated,
         other_kernels=tuple(path for name, others in paths.items() if name != values["set"] for path in others),
-        name=values["name"],
-        kernel_set=values["label"],
-        config_set=values["set"],
         sets=tuple(sets) if values["set"] else (),
         module="".join(of_set.get("module", ())),
         precompiled=tuple(of_set.get("pch", ())),
-        editor=values["isa_editor"],
-        levels=values["isa_levels"],
-        require=values["isa_require"],
-        cache=values["isa_probe_cache"] == "true",
-        seal=values["isa_seal"] == "true",
-        audit=values["isa_audit"],
-        reached=values["reached"] == "true",
-        optimization=values["optimization"],
-        lto=values["b_lto"] == "true",
     )
 
 
