@@ -9,7 +9,7 @@ import pytest
 from isagen.audit.records import judged_by, merge, records_of_build
 from isagen.binary.formats import FORMATS
 from isagen.binary.notes import note_of
-from isagen.build.modules import check_objects, module_table, notes_text
+from isagen.build.stubs import check_objects, module_table, notes_text
 from isagen.model.errors import AuditError, BuildError, ConfigError, KernelError
 from isagen.model.languages import language_of
 from isagen.model.plan import BUILT, DISABLED, UNAVAILABLE, Cell
