@@ -67,8 +67,7 @@ def find_matrices(where: str) -> list[Found]:
             names = {file: ".".join((where, *name.partition(".")[0].split("/"))) for file, name in inside.items()}
             return _in_files(where, names or {module: where}, modules=True)
     if not path.exists():
-        configure = "; `meson setup BUILD_DIR` makes a build folder" if Path("meson.build").is_file() else ""
-        raise ProjectError("is no folder, file or installed module", where=where, remedy=WANTED + configure)
+        raise ProjectError("is no folder, file or installed module", where=where, remedy=_wanted())
     return _in_files(where, files)
 
 
@@ -200,8 +199,11 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
         message = f"{'its binary has' if binaries == 1 else f'its {binaries} binaries have'} no build matrix of isagen"
         remedy = "built without isagen, or by an older version of it; give the build folder"
     else:
-        message, remedy = (
-            "no build of isagen is here",
-            "configure the project first, and give its build folder: meson setup BUILD_DIR",
-        )
+        message, remedy = "no build of isagen is here", _wanted()
     return ProjectError(message, where=where, remedy=remedy)
+
+
+def _wanted() -> str:
+    """Return what a place may be and, in a project's folder, how to make one."""
+    configure = "; `meson setup BUILD_DIR` makes a build folder" if Path("meson.build").is_file() else ""
+    return WANTED + configure

@@ -15,6 +15,7 @@ import pytest
 
 INI = "isa_modules"
 OPTION = "--isa-levels"
+NO_ISA = "\n  name the extension module itself, which calls isa_add_to_module(), such as fastdot._core"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,7 +61,7 @@ def _levels(config: pytest.Config) -> list[str]:
         known |= {level: True for level, (built, *_) in isa.levels.items() if built}
     asked = config.getoption(OPTION).replace(",", " ").upper().split()
     if unknown := [name for name in asked if name not in known]:
-        raise pytest.UsageError(f"{OPTION}: {unknown[0]!r} is not a level; levels: {', '.join(known)}")
+        raise pytest.Collector.CollectError(f"{OPTION}: {unknown[0]!r} is not a level; levels: {', '.join(known)}")
     return [level for level, built in known.items() if (level in asked if asked else built)]
 
 
@@ -68,8 +69,10 @@ def _introspected(config: pytest.Config) -> Sequence[Any]:
     """Return the attribute `isa` of each module of the configuration."""
     names: list[str] = config.getini(INI)
     if not names:
-        raise pytest.UsageError(f"the fixture isa_level needs {INI} in pytest's configuration: {INI} = fastdot._core")
+        message = f"the fixture isa_level needs {INI} in pytest's configuration: {INI} = fastdot._core"
+        raise pytest.Collector.CollectError(message)
     try:
         return [importlib.import_module(name).isa for name in names]
     except (ImportError, AttributeError) as problem:
-        raise pytest.UsageError(f"{INI}: {problem}") from problem
+        remedy = NO_ISA if isinstance(problem, AttributeError) else ""
+        raise pytest.Collector.CollectError(f"{INI}: {problem}{remedy}") from problem

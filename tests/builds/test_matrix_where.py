@@ -214,8 +214,8 @@ def test_what_holds_no_matrix(house, tmp_path):
     (tmp_path / "failed/meson-info").mkdir(parents=True)
     for where, said in {
         "true": "its binary has no build matrix of isagen\n  built without isagen",
-        "pure.whl": "no build of isagen is here",
-        "empty": "no build of isagen is here",
+        "pure.whl": "no build of isagen is here\n  give a build folder, ",
+        "empty": "no build of isagen is here\n  give a build folder, ",
         "failed": "is a build folder of Meson without a plan of isagen\n  configuring failed, or ",
     }.items():
         text = ask(house.project, "matrix", tmp_path / where, check=False)
