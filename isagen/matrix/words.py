@@ -154,7 +154,7 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     if matrix.known_bugs:
         counts = Counter(_places(matrix, levels) for levels in matrix.known_bugs.values())
         places = ", ".join(f"{count} at {levels}" for levels, count in counts.items())
-        yield "known bugs", f"may show in code: {places}; `isagen why LEVEL` names them"
+        yield "known bugs", f"may show in code: {places}; `isagen why LEVEL WHERE` names them"
 
 
 def bugs_text(matrix: Matrix) -> str:

@@ -207,7 +207,7 @@ def test_a_matrix_counts_known_bugs_and_why_names_them(matrix):
     built = tuple(level.name for level in matrix.levels if level.verdict == "built")
     known = replace(matrix, known_bugs={"GCC 12: x fails": built[-1:], "GCC 12: y fails": built[-2:]})
     places = f"1 at {built[-1]}, 1 at {' '.join(built[-2:])}"
-    counted = f"may show in code: {places}; `isagen why LEVEL` names them"
+    counted = f"may show in code: {places}; `isagen why LEVEL WHERE` names them"
     assert dict(facts(known))["known bugs"] == counted
     assert bugs_text(replace(known, known_bugs={"z": built})) == "at every level: z"
     assert bugs_text(known).startswith(f"at {built[-1]}: GCC 12: x fails; at ")
