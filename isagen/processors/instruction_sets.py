@@ -13,8 +13,8 @@ from .instructions import have, normal_name
 class InstructionSets:
     """The features that each code of a decoder needs, by their names in a features file.
 
-    `after` maps a code to the codes that make it harmless in the same function. `alike` maps a code that older CPUs
-    execute as another instruction to the macros that are defined if the compiler means the newer instruction.
+    `after` maps a code to the codes that make it harmless in the same function. `alike` are the codes that older
+    CPUs execute as another instruction.
     """
 
     def __init__(self, features: Features, decoder: Decoder) -> None:
@@ -26,7 +26,7 @@ class InstructionSets:
         self._beyond: dict[frozenset[str], Codes] = {}
         codes_of = decoder.codes_of
         self.after = {code: codes_of(other) for name, other in self.rules.after.items() for code in codes_of(name)}
-        self.alike = {code: macros for name, macros in self.rules.alike.items() for code in codes_of(name)}
+        self.alike = frozenset().union(*map(codes_of, self.rules.alike))
 
     def beyond(self, allowed: Iterable[str]) -> Codes:
         """Return the codes that need features beyond the `allowed` ones."""

@@ -31,9 +31,9 @@ class Instructions:
 
     `features` are the names of all features, in order. Every CPU of the architecture has the instruction sets `always`;
     `names` maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a
-    mnemonic to another one: in a function that contains both, the first needs no check. The keys of `alike` are
-    mnemonics that older CPUs execute as another instruction, such as TZCNT as BSF; the values are the macros that are
-    defined if the compiler means the newer instruction. `checked` maps patterns of symbols of the toolchain's own
+    mnemonic to another one: in a function that contains both, the first needs no check. `alike` maps
+    mnemonics that older CPUs execute as another instruction, such as TZCNT as BSF, to the reason why they need no
+    check. `checked` maps patterns of symbols of the toolchain's own
     functions to the reason why the instructions in them need no check. `nameless` maps a feature to the toolchain's
     functions that use it after a check, and that have no name in stripped files.
     """
@@ -43,7 +43,7 @@ class Instructions:
     names: Mapping[str, str] = field(default_factory=dict)
     harmless: Mapping[str, str] = field(default_factory=dict)
     after: Mapping[str, str] = field(default_factory=dict)
-    alike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    alike: Mapping[str, str] = field(default_factory=dict)
     cpu_checks: CpuChecks = field(default_factory=CpuChecks)
     checked: Mapping[str, str] = field(default_factory=dict)
     nameless: Mapping[str, str] = field(default_factory=dict)
@@ -64,17 +64,16 @@ def normal_name(name: str) -> str:
 
 def read_instructions(section: Section, features: Collection[str]) -> Instructions:
     """Read the section about instructions of a features file that defines `features`."""
-    after, alike = dict(section.sections("after")), dict(section.sections("alike"))
+    after = dict(section.sections("after"))
     asked = section.section("asked")
     words = asked.section("words")
     result = section.record(
         Instructions,
         features=tuple(features),
         after={name: entry.string("after") for name, entry in after.items()},
-        alike={name: entry.strings("macros") for name, entry in alike.items()},
         cpu_checks=asked.record(CpuChecks, words={name: tuple(words.array(name)) for name in words.names()}),
     )
-    for entry in (*after.values(), *alike.values()):
+    for entry in after.values():
         entry.string("reason")
         entry.finish()
     return result
