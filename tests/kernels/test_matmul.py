@@ -308,8 +308,9 @@ ARM64_DOTS = {
 }
 
 
-@pytest.mark.parametrize("level", ARM64_DOTS)
-@pytest.mark.parametrize("compiler", ["aarch64-linux-gnu-g++", "clang++-14", "clang++-16"])
+@pytest.mark.parametrize(
+    ("level", "compiler"), paired(ARM64_DOTS, ["aarch64-linux-gnu-g++", "clang++-14", "clang++-16"])
+)
 def test_levels_of_arm64(tmp_path, compiler, level):
     need("aarch64-linux-gnu-g++", "aarch64-linux-gnu-objdump")
     table = load_table("arm64", ROOT)
