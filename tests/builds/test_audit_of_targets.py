@@ -35,7 +35,7 @@ def listing(folder: Path, links: str = "[program]", more: str = "", package: str
 def across(project: Project, platform, *options: str, check: bool = True) -> str:
     """Configure a project for another platform; return what Meson says."""
     platform.require()
-    project.environment |= surroundings(project.folder.parent)
+    project.environment |= surroundings()
     static = STATIC if platform is WINDOWS["mingw"] else []
     cross = str(platform.cross_file(project.folder.parent))
     project.last = project.setup("--cross-file", cross, FEW, *static, *options, check=check)
@@ -81,7 +81,7 @@ def test_windows(tmp_path, compiler):
 def test_clang_cl(tmp_path):
     clang_cl.require(version := clang_cl.VERSIONS[-1])
     project = listing(tmp_path)
-    project.environment |= surroundings(tmp_path)
+    project.environment |= surroundings()
     project.last = project.setup("--cross-file", str(clang_cl.prepare(project, tmp_path, version)), FEW)
     check_builds(project)
 

@@ -28,7 +28,7 @@ def built_module(folder: Path, platform, name: str) -> Project:
     """A module with kernels that uses a library of its own, which a wheel lacks until it is repaired."""
     platform.require()
     project = make_project(folder, "portable")
-    project.environment |= surroundings(folder)
+    project.environment |= surroundings()
     export = "#ifdef _WIN32\n__declspec(dllexport)\n#endif\n"
     (project.folder / "helper.c").write_text(f"{export}int helper(void);\nint helper(void) {{ return 3; }}\n")
     (project.folder / "user.c").write_text("int helper(void);\nint use(void);\nint use(void) { return helper(); }\n")

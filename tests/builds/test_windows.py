@@ -301,7 +301,7 @@ def test_features_that_windows_reports(tmp_path, feature, level):
         pytest.skip("this CPU has no AVX2")
     WINDOWS["mingw"].require()
     project = make_project(tmp_path, "portable")
-    project.environment |= surroundings(tmp_path)
+    project.environment |= surroundings()
     (project.folder / "isagen/own.toml").write_text(
         f'extends = "x86"\nkeep = ["DEFAULT", "AVX2"]\n[extra_features]\nreported = {{ windows = [{feature}, 0] }}\n'
         '[levels.AVX2]\nfeatures = ["avx2", "fma", "f16c", "reported"]\n'

@@ -66,7 +66,7 @@ def link_arguments(folder: Path, library: bool = False) -> list[str]:
 def prepare(project: Project, folder: Path, version: str) -> Path:
     """Give a project the tools and wine; return Meson's description of the platform, which is written into `folder`."""
     place = tools(folder, version)
-    project.environment |= surroundings(folder)
+    project.environment |= surroundings()
     project.environment["PATH"] = os.pathsep.join([str(place), project.environment["PATH"]])
     lines = ["[binaries]", *(f"{name} = '{place}/clang-cl'" for name in ("c", "cpp")), f"ar = '{place}/llvm-lib'"]
     lines += ["[host_machine]", "system = 'windows'", "cpu_family = 'x86_64'", "cpu = 'x86_64'", "endian = 'little'"]

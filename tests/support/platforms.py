@@ -1,14 +1,18 @@
 """Platforms that tests cross-compile for: how Meson is told of each, what must be installed, how its programs run."""
 
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
 
 from isagen.binary.formats import format_names, known_systems
-from support.projects import Project, make_project, need
+from support.projects import CACHE, Project, make_project, need
 
 STATIC = ["-Dc_link_args=-static", "-Dcpp_link_args=-static"]  # GCC's libraries are not where wine looks
 ZIG = [sys.executable, "-m", "ziglang"]
@@ -27,9 +31,21 @@ linker.instantiate(store, Module.from_file(store.engine, sys.argv[1])).exports(s
 """
 
 
-def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of wine: a folder of this project's own."""
+def in_folder_of_wine(folder: Path) -> dict[str, str]:
+    """The environment of wine with its files in a folder, which its server needs."""
+    (folder / "wine").mkdir(exist_ok=True)
     return {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
+
+
+def surroundings() -> dict[str, str]:
+    """The environment of wine, started: with one folder for all processes of a run, as wine takes seconds to make one.
+
+    Without a server that waits, each program would start Windows anew.
+    """
+    environment = in_folder_of_wine(Path(os.environ[CACHE]))
+    if shutil.which("wineserver"):
+        subprocess.run(["wineserver", "-p60"], env={**os.environ, **environment}, stderr=DEVNULL, check=False)
+    return environment
 
 
 @dataclass(frozen=True)
@@ -78,7 +94,7 @@ def for_windows(folder: Path, compiler: str, package: str, *options: str) -> Pro
     platform = WINDOWS[compiler]
     platform.require()
     project = make_project(folder, package)
-    project.environment |= surroundings(folder)
+    project.environment |= surroundings()
     static = STATIC if compiler == "mingw" else []
     project.last = project.setup("--cross-file", str(platform.cross_file(folder)), *static, *options)
     return project

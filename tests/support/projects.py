@@ -48,15 +48,14 @@ class Project:
 
     def run(self, *command: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess:
         """Run a command in the project's folder; both streams land in stdout."""
-        done = subprocess.run(
-            [str(word) for word in command],
-            cwd=self.folder,
-            env={**self.environment, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        # A file, because services that wine starts would keep a pipe open.
+        words, environment = [str(word) for word in command], {**self.environment, **environment}
+        with tempfile.TemporaryFile("w+") as said:
+            done = subprocess.run(
+                words, cwd=self.folder, env=environment, stdout=said, stderr=subprocess.STDOUT, text=True, check=False
+            )
+            said.seek(0)
+            done.stdout = said.read()
         if check and done.returncode != 0:
             pytest.fail(f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stdout[-6000:]}")
         return done

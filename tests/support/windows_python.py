@@ -18,7 +18,7 @@ import pytest
 
 from support.checkout import ROOT
 from support.macho_loader import headers_of_python
-from support.platforms import surroundings
+from support.platforms import in_folder_of_wine
 from support.projects import CACHE, need
 
 SOURCES = ROOT / "tests/support/windows"
@@ -46,7 +46,7 @@ class WindowsPython:
         done = subprocess.run(
             ["wine", *map(str, words)],
             cwd=where,
-            env={**os.environ, **surroundings(self.folder), **self._variables(), **environment},
+            env={**os.environ, **in_folder_of_wine(self.folder), **self._variables(), **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -139,7 +139,7 @@ def _stable_library(folder: Path) -> None:
 
 def _start(made: WindowsPython) -> None:
     """Start wine, whose services would keep a pipe open, and have programs write temporary files where GCC reads."""
-    environment = {**os.environ, **surroundings(made.folder)}
+    environment = {**os.environ, **in_folder_of_wine(made.folder)}
     quiet = {
         "env": environment,
         "stdin": subprocess.DEVNULL,

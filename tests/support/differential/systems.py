@@ -1,16 +1,13 @@
 """Windows and macOS: how random projects are built for them, and how the tracer runs what was built."""
 
-import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import DEVNULL
 
 from support.macho_loader import words as loader_of_macho
 from support.platforms import MACOS, WINDOWS, Platform, surroundings
-from support.projects import CACHE, need
+from support.projects import need
 
 from .images import NM, SLIDE
 
@@ -34,17 +31,12 @@ class System:
         need(NM[self.platform.system])
 
     def environment(self) -> dict[str, str]:
-        """What compilers and programs need; the folder of wine is that of all tests of a process."""
-        folder = Path(os.environ[CACHE], f"differential-{os.getpid()}")
-        folder.mkdir(exist_ok=True)
-        return {**surroundings(folder), "MACHO_SLIDE": f"{SLIDE:x}"}
+        """What compilers and programs need."""
+        return surroundings() if self.platform.system == "windows" else {"MACHO_SLIDE": f"{SLIDE:x}"}
 
     def words(self, program: Path) -> list[str]:
         """Return the words that run a program, or a library of macOS."""
         if self.platform.system == "windows":
-            # Without a server that waits, each run starts Windows anew, which takes seconds.
-            environment = {**os.environ, **self.environment()}
-            subprocess.run(["wineserver", "-p60"], env=environment, stdout=DEVNULL, stderr=DEVNULL, check=False)
             return [str(shutil.which("wine")), str(program)]
         calls = ["int:project_main()"] if program.suffix else []
         return [*loader_of_macho(self.platform.cpu_family), str(program), *calls]
