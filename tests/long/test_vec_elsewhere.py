@@ -4,6 +4,7 @@ import pytest
 
 from isagen.processors.table import load_table
 from support.checkout import ROOT
+from support.pairs import paired
 from support.projects import need
 from support.vectors import FORMS, SANITIZERS, build, run, runs_here
 
@@ -24,8 +25,10 @@ def test_another_architecture(form, tmp_path):
     assert run("qemu-aarch64", tmp_path / "vec").stdout.endswith(" 0 failures\n")
 
 
-@pytest.mark.parametrize("compiler", ["aarch64-linux-gnu-g++", "clang++-16 --target=aarch64-linux-gnu"])
-@pytest.mark.parametrize("level", ["BF16", "SVE256", "SVE2"])
+@pytest.mark.parametrize(
+    ("level", "compiler"),
+    paired(["BF16", "SVE256", "SVE2"], ["aarch64-linux-gnu-g++", "clang++-16 --target=aarch64-linux-gnu"]),
+)
 def test_levels_of_arm64(level, compiler, tmp_path):
     program, *target = compiler.split()
     need(program, "aarch64-linux-gnu-g++", "qemu-aarch64")
