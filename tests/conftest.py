@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from support.checkout import ROOT
@@ -46,8 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         # Meson calls ccache if it is installed: the same text is compiled once, in whichever folder it lies.
         os.environ |= {"CCACHE_DIR": f"{folder.name}/ccache", "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
-        # zig compiles the libraries of each target once.
-        os.environ |= dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), f"{folder.name}/zig")
+        # zig compiles the libraries of each target once, and finds them where it keeps them for all its users.
+        os.environ.setdefault("ZIG_GLOBAL_CACHE_DIR", platformdirs.user_cache_dir("zig"))
+        os.environ["ZIG_LOCAL_CACHE_DIR"] = f"{folder.name}/zig"
         config.add_cleanup(lambda: (os.environ.pop(CACHE), folder.cleanup()))
 
 

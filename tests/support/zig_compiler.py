@@ -27,7 +27,7 @@ def library(folder: Path, headers: Path, objects: Path, of_gcc: Path) -> str:
 
 target, language, *arguments = sys.argv[1:]
 words = [sys.executable, "-m", "ziglang", language, "-target", target, "-O2"]
-made = Path(os.environ["ZIG_GLOBAL_CACHE_DIR"], target)
+made = Path(os.environ["ZIG_LOCAL_CACHE_DIR"], target)
 made.mkdir(parents=True, exist_ok=True)
 if target == "x86_64-windows-gnu" and (MINGW / "lib/crt2.o").exists():
     for name, file in NAMES.items():
