@@ -17,8 +17,9 @@ from ..model.errors import AuditError
 Progress = Callable[[str, int, int], None]
 
 WHEEL = ".whl"
-# First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order.
-MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe")
+# First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order, and
+# universal Mach-O with offsets of 64 bits.
+MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbf")
 UNIVERSAL = "universal Mach-O"
 # Universal Mach-O files and Java's classes start with these bytes. Next is the number of parts, or the class's version.
 FAT = b"\xca\xfe\xba\xbe"
@@ -65,14 +66,15 @@ def _is_universal(head: bytes) -> bool:
 def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
     """Write those parts of a universal file that isagen can read to a folder, each as ``NAME (arm64)``.
 
-    Return their paths, and whether these are all parts of the file.
+    Of several parts for one processor, only the first is written. Return the paths, and whether these are all parts of
+    the file.
     """
     data, parts = path.read_bytes(), []
     count = int.from_bytes(data[4:8], "big")
     for place in range(8, 8 + count * PART.size, PART.size):
         kind, subtype, start, size, _ = PART.unpack(data[place : place + PART.size].ljust(PART.size, b"\0"))
         part = folder / f"{path.name} ({PROCESSORS.get((kind, subtype & 0xFF), f'{kind:#x} {subtype:#x}')})"
-        if starts_with_code(data[start : start + HEAD]):
+        if part not in parts and starts_with_code(data[start : start + HEAD]):
             part.write_bytes(data[start : start + size])
             parts.append(part)
     return parts, len(parts) == count

@@ -162,6 +162,15 @@ def test_files_that_are_not_read_say_why(tmp_path):
         assert str(raised.value) == f"{path}: is not a Mach-O file that can be read: {what}"
 
 
+def universal(parts, magic=0xCAFEBABE, header=">IIIII", more=()) -> bytes:
+    """A universal file of `parts`: (processor, subtype, content)."""
+    head, content = struct.pack(">II", magic, len(parts)), b""
+    for kind, subtype, data in parts:
+        head += struct.pack(header, kind, subtype, 4096 + len(content), len(data), 12, *more)
+        content += data
+    return head.ljust(4096, b"\0") + content
+
+
 def test_the_parts_of_universal_files_are_audited(tmp_path):
     """In a wheel, and where the file is named; a part for another processor is named as not read."""
     folders = {kind: tmp_path / kind for kind in ("x86_64", "arm64")}
@@ -171,12 +180,8 @@ def test_the_parts_of_universal_files_are_audited(tmp_path):
     parts += [(0x0100000C, 0, linked(folders["arm64"], "arm64", "fixup_chains", "-bundle").read_bytes())]
     audited = ["(arm64)", "(x86_64)"]
     for more, others in (([], []), ([(7, 3, b"\xce\xfa\xed\xfe" + bytes(60))], ["both.so"])):
-        head, content = struct.pack(">II", 0xCAFEBABE, len(parts) + len(more)), b""
-        for kind, subtype, data in (*parts, *more):
-            head += struct.pack(">IIIII", kind, subtype, 4096 + len(content), len(data), 12)
-            content += data
         file, wheel = tmp_path / "both.so", tmp_path / "both.whl"
-        file.write_bytes(head.ljust(4096, b"\0") + content)
+        file.write_bytes(universal([*parts, *more]))
         with zipfile.ZipFile(wheel, "w") as archive:
             archive.write(file, "pkg/both.so")
         for target in (file, wheel):
@@ -184,6 +189,28 @@ def test_the_parts_of_universal_files_are_audited(tmp_path):
             assert sorted(results) == [*audited, *others]
             assert all(results[name].decoded and not results[name].problem for name in audited)
             assert all("universal Mach-O, which is not read" in results[name].judged for name in others)
+
+
+def test_two_parts_for_one_processor(tmp_path):
+    """The second one is named as not read."""
+    part = linked(tmp_path, "x86_64", "fixup_chains", "-bundle").read_bytes()
+    file = tmp_path / "both.so"
+    file.write_bytes(universal([(0x01000007, 3, part)] * 2))
+    shown = {result.target: result.judged for result in audit_each([file], {})}
+    assert list(shown) == [f"{file} (x86_64)", str(file)]
+    assert "universal Mach-O, which is not read" in shown[str(file)]
+
+
+def test_universal_files_with_offsets_of_64_bits(tmp_path):
+    """A wheel that has one names it as not read."""
+    part = linked(tmp_path, "x86_64", "fixup_chains", "-bundle").read_bytes()
+    with zipfile.ZipFile(tmp_path / "both.whl", "w") as archive:
+        archive.writestr("pkg/both.so", universal([(0x01000007, 3, part)], 0xCAFEBABF, ">IIQQII", (0,)))
+    (result,) = audit_each([tmp_path / "both.whl"], {})
+    assert (result.target, result.judged) == (
+        "both.whl/pkg/both.so",
+        "not audited: a file of the format Mach-O, which is not read",
+    )
 
 
 @pytest.mark.parametrize("processor", ["x86_64", "arm64"])
