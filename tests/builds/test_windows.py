@@ -283,6 +283,8 @@ def test_objects_of_arm64_are_sealed(tmp_path):
         assert {f"_Z5twiceIfET_S0_.{level.lower()}.1", "calls", f"run_{level}"} <= names
         assert [file.initial_value(one) for one in file.symbols if one.name == "calls"] == ["0 (4 bytes)"]
         objects.append(made)
+    said = project.isagen("audit", objects[0], check=False).stdout
+    assert "code for AArch64 in COFF objects is not decoded" in said
     (tmp_path / "main.c").write_text(
         "float run_DEFAULT(float), run_DOTPROD(float);\n"
         "int main(void) { return (int)(run_DEFAULT(1) + run_DOTPROD(2)); }\n"

@@ -13,7 +13,7 @@ from ..protocol import Architecture
 
 # The machines whose objects isagen reads.
 AMD64, ARM64 = 0x8664, 0xAA64
-MACHINES = {AMD64: "x86-64", ARM64: "AArch64"}
+MACHINES = {AMD64: "x86-64", ARM64: "AArch64 in COFF objects"}
 
 HEADER = Struct("<HHIIIHH")  # machine, sections, time, symbol table, symbols, size of the optional header, flags
 # Two signatures, version, machine, time, class, size of data, flags, size and place of metadata, sections, symbol
@@ -44,7 +44,7 @@ REL32 = {AMD64: {4 + more: 4 + more for more in range(6)}, ARM64: {17: 4}}
 HALF, WORD, POINTER = Struct("<H"), Struct("<I"), Struct("<Q")
 # Linked files (PE) start with a program for DOS, which contains the offset of the signature.
 IMAGE_MAGIC, SIGNATURE_AT, SIGNATURE = b"MZ", 60, b"PE\0\0"
-IMAGE_MACHINES = {**MACHINES, 0x14C: "x86 (32-bit)", 0x1C4: "Arm (32-bit)"}
+IMAGE_MACHINES = {AMD64: "x86-64", ARM64: "AArch64", 0x14C: "x86 (32-bit)", 0x1C4: "Arm (32-bit)"}
 FILE_RELOCS_STRIPPED, FILE_DLL = 0x0001, 0x2000
 # By the optional header's first number: the offset in this header of the address that the file is linked for, the size
 # of that address, and the offset of the table of directories.
