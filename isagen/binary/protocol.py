@@ -50,8 +50,8 @@ class Section(NamedTuple):
     of `findable` sections by name: compilers do not use the name by themselves. `unwinding` sections describe functions
     for unwinding the stack. Linkers keep one of all `merged` sections of one symbol or name. `when_called` is when the
     loader calls the functions whose addresses the section contains, and "" if it is no array of functions. `type`,
-    `link`, `info` and `alignment` are fields of ELF's headers. Sections of COFF and Mach-O have `relocation_count`
-    relocations, at `relocations_at` in the file.
+    `link`, `info` and `alignment` are fields of ELF's headers. The relocations of a section
+    of COFF and Mach-O are in the file from `relocations_at` to before `relocations_end`.
     """
 
     index: int  # type: ignore[assignment]  # tuple.index, which nothing calls
@@ -75,7 +75,7 @@ class Section(NamedTuple):
     info: int = 0
     alignment: int = 0
     relocations_at: int = 0
-    relocation_count: int = 0
+    relocations_end: int = 0
 
 
 class Symbol(NamedTuple):

@@ -6,6 +6,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from mmap import mmap
 from operator import attrgetter
 from pathlib import Path
@@ -60,6 +61,18 @@ class Binary:
     def fail(self, problem: str, remedy: str = "") -> AuditError:
         """Return the error for a file that is damaged or of another format."""
         return AuditError(self.unreadable + problem, where=self.shown, remedy=remedy)
+
+    def require_apart(self, *parts: tuple[int, int]) -> None:
+        """Raise `AuditError` if `parts` of the file, each (offset, end), overlap, or the content of sections does.
+
+        Sealing writes names into headers and symbols, and must not change code or data there. A small file cannot have
+        much content either, which would take long to read.
+        """
+        of_sections = [(section.offset, section.offset + section.stored) for section in self.sections]
+        relocations = [(section.relocations_at, section.relocations_end) for section in self.sections]
+        filled = sorted((start, end) for start, end in (*parts, *of_sections, *relocations) if start < end)
+        if any(start < end for (_, end), (start, _) in pairwise(filled)):
+            raise self.fail("parts of it overlap")
 
     def __enter__(self) -> Self:
         return self

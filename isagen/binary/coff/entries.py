@@ -41,7 +41,7 @@ def section_of(index: int, name: str, place: tuple[int, int, int, int], flags: i
         merged=bool(flags & c.SCN_LNK_COMDAT),
         when_called=next((when for start, when in ARRAYS.items() if name.startswith(start)), ""),
         relocations_at=relocations[0] if relocations else 0,
-        relocation_count=relocations[1] if relocations else 0,
+        relocations_end=relocations[0] + relocations[1] * c.RELOCATION.size if relocations else 0,
     )
 
 

@@ -52,6 +52,8 @@ class Image(Coff):
         self.stripped = not (self.symbols_at and self.symbol_count)
         self._read_symbol_places()
         self.sections = (NULL, *self._sections(count))
+        if sum(section.stored for section in self.sections) > len(self.data):
+            raise self.fail("its sections overlap")
         symbols = [*self._of_table(), *self._exported()]
         self._symbols = {symbol.number: symbol for symbol in symbols}
         self._read_levels()

@@ -31,7 +31,7 @@ class Coff(Binary):
             _, count, _, self.symbols_at, self.symbol_count, _, _ = c.HEADER.unpack_from(self.data)
             self.headers_at, self.entry = c.HEADER.size, c.SYMBOL
         if not self.symbols_at:
-            self.symbols_at, self.symbol_count = len(self.data), 0
+            raise self.fail("it has no table of symbols")
         self.strings_at = self.symbols_at + self.symbol_count * self.entry.size
         if self.strings_at > len(self.data) or self.headers_at + count * c.SECTION.size > len(self.data):
             raise self.fail("it is cut off")
@@ -40,6 +40,7 @@ class Coff(Binary):
         if self.strings_at < len(self.data) < self.strings_end:
             raise self.fail("its table of names is cut off")
         self.sections = (NULL, *self._sections(count))
+        self.require_apart((0, self.headers_at + count * c.SECTION.size), (self.symbols_at, self.strings_end))
         self._symbols = {symbol.number: symbol for symbol in self._decoded()}
 
     def _sections(self, count: int) -> Iterator[Section]:
@@ -62,7 +63,7 @@ class Coff(Binary):
             yield section_of(index, name, (address, offset, size, stored), flags, relocations, number)
 
     def _section_name(self, raw: bytes) -> str:
-        text = raw.rstrip(b"\0").decode(errors="surrogateescape")
+        text = raw.partition(b"\0")[0].decode(errors="surrogateescape")
         return self._string(int(text[1:])) if text[:1] == "/" and text[1:].isdecimal() else text
 
     def _string(self, offset: int) -> str:
@@ -80,7 +81,7 @@ class Coff(Binary):
             name, value, section, kind, storage, extra = self.entry.unpack_from(self.data, place)
             if section >= len(self.sections):
                 raise self.fail(f"symbol {number} is in a section that is not there")
-            text = name.rstrip(b"\0").decode(errors="surrogateescape")
+            text = name.partition(b"\0")[0].decode(errors="surrogateescape")
             text = text if name[:4] != bytes(4) else self._string(int.from_bytes(name[4:], "little"))
             auxiliary = self.data[place + self.entry.size : place + (1 + extra) * self.entry.size]
             yield Entry(number, text, value, section, kind, storage, auxiliary)
@@ -133,7 +134,7 @@ class Coff(Binary):
             yield Symbol(entry.number, entry.name, kind, binding, section.index, address, size, definition)
 
     def _relocations_of(self, section: Section) -> Iterator[Relocation]:
-        raw = self.data[section.relocations_at :][: section.relocation_count * c.RELOCATION.size]
+        raw = self.data[section.relocations_at : section.relocations_end]
         content = self.content(section)
         for offset, number, kind in c.RELOCATION.iter_unpack(raw):
             width = 8 if kind == c.ADDR64[self.machine] else 4

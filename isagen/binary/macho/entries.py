@@ -43,7 +43,7 @@ def section_of(index: int, name: str, place: tuple[int, int, int], flags: int, *
         unwinding=own_name in UNWINDING,
         when_called=m.CALLED.get(flags & m.SECTION_TYPE, ""),
         relocations_at=relocations[0] if relocations else 0,
-        relocation_count=relocations[1] if relocations else 0,
+        relocations_end=relocations[0] + relocations[1] * m.RELOCATION.size if relocations else 0,
     )
 
 

@@ -29,6 +29,10 @@ class Macho(Binary):
         self.machine = self.architecture.machine if self.architecture else 0
         self.symbols_at = self.symbol_count = self.names_at = self.names_end = 0
         self.sections = (NULL, *self._sections())
+        if self.relocatable:
+            commands = 0, max((place + size for _, place, size in self.commands()), default=0)
+            symbols = self.symbols_at, self.symbols_at + self.symbol_count * m.SYMBOL.size
+            self.require_apart(commands, symbols, (self.names_at, self.names_end))
         self._symbols = {symbol.number: symbol for symbol in self._decoded()}
 
     def _starts(self) -> bool:
@@ -134,7 +138,7 @@ class Macho(Binary):
             )
 
     def _relocations_of(self, section: Section) -> Iterator[Relocation]:
-        raw = self.data[section.relocations_at :][: section.relocation_count * m.RELOCATION.size]
+        raw = self.data[section.relocations_at : section.relocations_end]
         content, added = self.content(section), 0
         for offset, fields in m.RELOCATION.iter_unpack(raw):
             number, length, external, kind = fields & 0xFFFFFF, fields >> 25 & 3, fields >> 27 & 1, fields >> 28
