@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ..audit.builds import MESON_FOLDER, build_of, is_build
-from ..audit.files import WHEEL, files_in, unpacked
+from ..audit.files import UNIVERSAL, WHEEL, files_in, other_format, unpacked
 from ..binary.formats import is_binary, open_binary
 from ..model.errors import IsagenError, ProjectError
 from ..model.matrix import Matrix
@@ -198,6 +198,9 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
     elif binaries:
         message = f"{'its binary has' if binaries == 1 else f'its {binaries} binaries have'} no build matrix of isagen"
         remedy = "built without isagen, or by an older version of it; give the build folder"
+    elif UNIVERSAL in map(other_format, files):
+        message = f"its binaries are {UNIVERSAL} files, which isagen does not read"
+        remedy = "take a part of a universal file: lipo -thin arm64 FILE -output PART"
     else:
         message, remedy = "no build of isagen is here", _wanted()
     return ProjectError(message, where=where, remedy=remedy)
