@@ -18,6 +18,8 @@ from .protocol import UNDEFINED, Architecture, Relocation, RelocationTypes, Sect
 
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
 ADDRESS = attrgetter("address")
+# A file or table is rejected if its names have, together, more bytes than NAMES times its own, plus MORE_NAMES.
+NAMES, MORE_NAMES = 64, 1 << 16
 
 
 class Binary:
@@ -49,6 +51,7 @@ class Binary:
         try:
             # A mapping has the operations of bytes that are used here, hence the cast.
             self.data = data if data is not None else cast(bytes, mapped(path))
+            self._names_left = NAMES * len(self.data) + MORE_NAMES
             self._read()
         except OSError as problem:
             raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
@@ -61,6 +64,13 @@ class Binary:
     def fail(self, problem: str, remedy: str = "") -> AuditError:
         """Return the error for a file that is damaged or of another format."""
         return AuditError(self.unreadable + problem, where=self.shown, remedy=remedy)
+
+    def counted(self, name: str) -> str:
+        """Return a name. Raises `AuditError` if all names are too long: many entries may refer to one long name."""
+        self._names_left -= len(name)
+        if self._names_left < 0:
+            raise self.fail("its names are too long")
+        return name
 
     def require_apart(self, *parts: tuple[int, int]) -> None:
         """Raise `AuditError` if `parts` of the file, each (offset, end), overlap, or the content of sections does.

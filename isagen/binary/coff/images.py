@@ -109,7 +109,7 @@ class Image(Coff):
         end = raw.find(b"\0")
         if end < 0:
             raise self.fail(f"a name at {address:#x} is cut off")
-        return raw[:end].decode(errors="surrogateescape")
+        return self.counted(raw[:end].decode(errors="surrogateescape"))
 
     # ---- levels
 

@@ -71,7 +71,7 @@ class Coff(Binary):
         end = self.data.find(b"\0", start, self.strings_end)
         if offset < 4 or end < 0:
             raise self.fail("a name is not in the table of names")
-        return self.data[start:end].decode(errors="surrogateescape")
+        return self.counted(self.data[start:end].decode(errors="surrogateescape"))
 
     def _entries(self) -> Iterator[Entry]:
         """Yield the entries of the symbol table."""

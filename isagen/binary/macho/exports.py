@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from . import layout as m
+from ..reader import MORE_NAMES, NAMES
 from .stream import Stream
 
 KIND, ABSOLUTE = 3, 2  # the bits of the kind in an export's flags; the kind of an absolute symbol
@@ -30,7 +30,7 @@ def exports(data: bytes, start: int, size: int) -> Iterator[Export]:
 
     Raises `ValueError` if the trie is damaged.
     """
-    waiting, seen, left = [(0, b"")] if size else [], {0}, m.NAMES * size + m.MORE_NAMES
+    waiting, seen, left = [(0, b"")] if size else [], {0}, NAMES * size + MORE_NAMES
     while waiting:
         offset, name = waiting.pop()
         node = Stream(data, start + offset, size - offset)

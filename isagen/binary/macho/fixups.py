@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from ..reader import NAMES
 from . import layout as m
 from .stream import Stream
 
@@ -156,7 +157,7 @@ def by_chains(data: bytes, segments: Sequence[Segment], base: int, start: int, s
 def _imports(part: bytes, start: int, names: int, count: int, kind: int) -> Iterator[tuple[str, bool, int]]:
     """Yield (name, whether it may be one of this file's exports, addend) of each import."""
     form, bits, before = IMPORTS[kind]
-    entry, left = struct.Struct(form), m.NAMES * len(part)
+    entry, left = struct.Struct(form), NAMES * len(part)
     for value, *addend in entry.iter_unpack(part[start : start + count * entry.size]):
         place = names + (value >> before)
         end = part.find(0, place)

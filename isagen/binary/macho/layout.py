@@ -34,8 +34,6 @@ LOADER_DATA = Struct("<IIIIIIIIIIII")  # command, its size; offset and size of r
 DATA_ENTRY = Struct("<IHH")  # offset, length, kind
 CHAINS = Struct("<IIIIIII")  # version, offsets of starts, imports and names, imports' count and format, names' format
 CHAIN_STARTS = Struct("<IHHQIH")  # size, page size, format of pointers, offset of the segment, highest, pages
-# A table is rejected if its names have, together, more bytes than NAMES times the table's own, plus MORE_NAMES.
-NAMES, MORE_NAMES = 64, 1 << 16
 PIE = 0x200000  # in the header's flags: the loader chooses the addresses
 ARM64E = 2  # the subtype of arm64 whose pointers are signed
 

@@ -81,7 +81,6 @@ class Macho(Binary):
 
     def _entries(self) -> Iterator[Entry]:
         """Yield the entries of the symbol table, except those for debuggers."""
-        left = m.NAMES * (self.names_end - self.names_at) + m.MORE_NAMES
         for number in range(self.symbol_count):
             name, kind, section, *rest = m.SYMBOL.unpack_from(self.data, self.symbols_at + number * m.SYMBOL.size)
             if kind & m.N_STAB:
@@ -90,17 +89,13 @@ class Macho(Binary):
                 section = 0
             elif not 0 < section < len(self.sections):
                 raise self.fail(f"symbol {number} is in a section that is not there")
-            text = self._string(name)
-            left -= len(text)
-            if left < 0:
-                raise self.fail("its names are too long")
-            yield Entry(number, text, kind, section, *rest)
+            yield Entry(number, self._string(name), kind, section, *rest)
 
     def _string(self, offset: int) -> str:
         end = self.data.find(b"\0", self.names_at + offset, self.names_end)
         if end < 0:
             raise self.fail("a name is not in the table of names")
-        return self.data[self.names_at + offset : end].decode(errors="surrogateescape")
+        return self.counted(self.data[self.names_at + offset : end].decode(errors="surrogateescape"))
 
     def _decoded(self) -> Iterator[Symbol]:
         entries = list(self._entries())

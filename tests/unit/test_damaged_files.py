@@ -1,4 +1,4 @@
-"""Objects and linked files whose parts overlap: sealing would change code, or reading would take too long."""
+"""Files whose parts overlap, or share a name: sealing would change code, or reading would take too long."""
 
 import struct
 
@@ -86,18 +86,47 @@ def test_a_short_name_ends_at_its_first_null_character():
     assert [symbol.name for symbol in CoffObject(data, "k.o").symbols] == ["x"]
 
 
-def test_sections_of_a_pe_file_that_overlap(tmp_path):
-    """2,000 times the same code, which is decoded in no time if it is decoded once."""
-    optional = struct.pack("<H22sQ", 0x20B, bytes(22), 0x180000000).ljust(240, b"\0")
-    count, code = 2000, b"\x90" * 1000
-    offset = 64 + 24 + len(optional) + 40 * count
-    sections = b"".join(
-        struct.pack("<8s6I2HI", b".text", 1000, 0x1000 * (number + 1), 1000, offset, 0, 0, 0, 0, 0x60000020)
-        for number in range(count)
+def test_a_long_name_that_many_symbols_share():
+    """Together, they would take 10 GB."""
+    count, name = 10_000, b"x" * 1_000_000 + b"\0"
+    data = coff(1)[: -18 - 4] + struct.pack("<IIIhHBB", 0, 4, 0, 1, 0x20, 2, 0) * count
+    data = data[:12] + struct.pack("<I", count) + data[16:] + struct.pack("<I", 4 + len(name)) + name
+    with pytest.raises(BuildError, match="its names are too long"):
+        CoffObject(data, "k.o")
+
+
+def pe(sections: list[tuple[int, int]], content: bytes, directory: bytes = b"") -> bytes:
+    """A library whose sections have (size, address); all have the same content. `directory` is that of exports."""
+    optional = struct.pack("<H22sQ", 0x20B, bytes(22), 0x180000000).ljust(112, b"\0") + directory
+    offset = 64 + 24 + 240 + 40 * len(sections)
+    headers = b"".join(
+        struct.pack("<8s6I2HI", b".text", size, address, size, offset, 0, 0, 0, 0, 0x60000020)
+        for size, address in sections
     )
-    header = b"MZ".ljust(60, b"\0") + struct.pack("<I4sHHIIIHH", 64, b"PE\0\0", 0x8664, count, 0, 0, 0, 240, 0x2022)
-    path = tmp_path / "many.dll"
-    path.write_bytes(header + optional + sections + code)
+    start = b"MZ".ljust(60, b"\0") + struct.pack(
+        "<I4sHHIIIHH", 64, b"PE\0\0", 0x8664, len(sections), 0, 0, 0, 240, 0x2022
+    )
+    return start + optional.ljust(240, b"\0") + headers + content
+
+
+def problem_of(path) -> str:
     (result,) = audit_each([path], {})
-    assert result.problem is not None
-    assert str(result.problem) == f"{path}: is not a PE file that can be read: its sections overlap"
+    return str(result.problem)
+
+
+def test_sections_of_a_pe_file_that_overlap(tmp_path):
+    """2,000 times the same code, which would be decoded as often."""
+    path = tmp_path / "many.dll"
+    path.write_bytes(pe([(1000, 0x1000 * (number + 1)) for number in range(2000)], b"\x90" * 1000))
+    assert problem_of(path) == f"{path}: is not a PE file that can be read: its sections overlap"
+
+
+def test_a_long_name_that_many_exports_share(tmp_path):
+    count, table = 60_000, 0x1000 + 40
+    directory = struct.pack("<10I", 0, 0, 0, 0, 1, count, count, table, table + 4 * count, table + 8 * count)
+    names = table + 10 * count
+    content = directory + struct.pack("<I", table) * count + struct.pack("<I", names) * count
+    content += b"".join(struct.pack("<H", number) for number in range(count)) + b"x" * 65_000 + b"\0"
+    path = tmp_path / "exports.dll"
+    path.write_bytes(pe([(len(content), 0x1000)], content, struct.pack("<II", 0x1000, 40)))
+    assert problem_of(path) == f"{path}: is not a PE file that can be read: its names are too long"
