@@ -307,3 +307,18 @@ def test_damaged_objects_are_errors_and_nothing_else(tmp_path, name, text, comma
 def test_a_program_is_not_an_object(tmp_path):
     with pytest.raises(BuildError, match="it is a program or library, not an object"):
         ElfObject.load(Path(shutil.which("true") or "/bin/true"))
+
+
+def test_the_value_of_a_long_list(tmp_path):
+    """Each node of 3,000 points to the next one; the last one differs."""
+
+    def value(last: int) -> str:
+        nodes = [f"static node n{number} = {{&n{number + 1}, 1}};\n" for number in range(2999, -1, -1)]
+        text = f"struct node {{ node *next; long value; }};\nstatic node n3000 = {{nullptr, {last}}};\n{''.join(nodes)}"
+        text += "inline node *head = &n0;\nnode *use() { return head; }\n"
+        file = ElfObject.load(compiled(tmp_path, "list.cpp", text, "g++", "-std=c++17", "-O1"))
+        (head,) = (symbol for symbol in file.symbols if symbol.name == "head")
+        return file.initial_value(head)
+
+    need("g++")
+    assert value(1) == value(1) != value(2)

@@ -73,6 +73,6 @@ def _read_and_seal(kind: type[ObjectFile], data: bytes) -> None:
     assert len(list(pointers.called_by_loader())) + len(list(pointers.in_data())) >= 0
 
 
-def _contents(file: ObjectInMemory) -> list[bytes]:
+def _contents(file: ObjectFile) -> list[bytes]:
     """The content of each section but those of directives, of which sealing removes some."""
     return [file.file.content(section) for section in file.file.sections if section.name != ".drectve"]
