@@ -29,15 +29,11 @@ class Machine:
         return {}
 
     def read(self, source: Source) -> int:
-        """Return the value of a source on this machine; 0 if the machine lacks the source."""
-        if source.kind == "hwcap":
-            return self.hwcap(*source.place)
-        if source.kind == "prctl":
-            return self.prctl(*source.place)
-        if source.kind == "windows":
-            return self.windows(*source.place)
-        assert source.kind == "sysctl", f"no machine of {type(self).__name__} reads {source.kind}"
-        return self.sysctl(*source.place)
+        """Return the value of a source on this machine; 0 if the machine lacks the source.
+
+        The method with the name of the source's kind reads it.
+        """
+        return int(getattr(self, source.kind)(*source.place))
 
     def saves(self, state: Any) -> bool:
         """Return whether the OS saves `state` on a context switch. Each processor defines the type of its states."""

@@ -96,13 +96,6 @@ class Image(Coff):
             raise self.fail(f"a table at {address:#x} is cut off")
         return form.unpack(raw)
 
-    def numbers(self, address: int, count: int, form: Struct) -> list[int]:
-        """Return `count` numbers of a table at an address."""
-        raw = self.read(address, count * form.size)
-        if len(raw) < count * form.size:
-            raise self.fail(f"a table at {address:#x} is cut off")
-        return [number for (number,) in form.iter_unpack(raw)]
-
     def text(self, address: int) -> str:
         """Return the text from an address to the next null character."""
         raw = self.read(address, LONGEST_NAME)
@@ -158,14 +151,9 @@ class Image(Coff):
         if not start:
             return
         *_, first, count, named, addresses, names, ordinals = self.unpack(c.EXPORT_DIRECTORY, start)
-        places = self.numbers(self.base + addresses, count, c.WORD)
-        texts = dict(
-            zip(
-                self.numbers(self.base + ordinals, named, c.HALF) if named else (),
-                self.numbers(self.base + names, named, c.WORD) if named else (),
-                strict=True,
-            )
-        )
+        places = self.unpack(Struct(f"<{count}I"), self.base + addresses)
+        numbers = self.unpack(Struct(f"<{named}H"), self.base + ordinals)
+        texts = dict(zip(numbers, self.unpack(Struct(f"<{named}I"), self.base + names), strict=True))
         for number, place in enumerate(places):
             address = self.base + place
             section = self.section_at(address)

@@ -6,7 +6,7 @@ import ctypes
 import sys
 
 from ..machines import Machine
-from ..sources import ELF, Source, SourceKind
+from ..sources import ELF, SourceKind
 
 HWPROBE = SourceKind(
     "hwprobe", 64, "[key, bit]", "[4, 3]: bit 3 of RISCV_HWPROBE_KEY_IMA_EXT_0", (range(1 << 31),), macro=ELF
@@ -16,10 +16,6 @@ SYS_RISCV_HWPROBE = 258
 
 class RiscvMachine(Machine):
     """This machine, whose processor is riscv64."""
-
-    def read(self, source: Source) -> int:
-        """Return the value of a source on this machine; 0 if the machine lacks the source."""
-        return self.hwprobe(*source.place) if source.kind == HWPROBE.name else super().read(source)
 
     def hwprobe(self, key: int) -> int:
         """Return the bits of a key's value that all CPUs have; 0 if Linux is older than the call or the key."""
