@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from os.path import realpath
 from pathlib import Path
 
 from ..binary.formats import is_binary, is_library_name, is_object_name, load_object, objects_in, open_binary
@@ -55,12 +56,12 @@ class BuildObjects:
         }
 
     @cached_property
-    def _origins(self) -> Mapping[Path, tuple[str, str]]:
+    def _origins(self) -> Mapping[str, tuple[str, str]]:
         """The level and the kernel source of each object of a level, sealed or not, by its resolved path."""
         compiled = CompiledObjects(self.plan)
-        origins = {path.resolve(): origin for path, origin in self._sealed.items()}
+        origins = {realpath(path): origin for path, origin in self._sealed.items()}
         for level, paths in self.by_level.items():
-            origins |= {path.resolve(): (level, compiled.kernel_of(path)[1]) for path in paths}
+            origins |= {realpath(path): (level, compiled.kernel_of(path)[1]) for path in paths}
         return origins
 
     @cached_property
@@ -83,11 +84,11 @@ class BuildObjects:
 
     def kernel(self, path: Path) -> str:
         """Return the kernel source of an object of a level; "" for other objects."""
-        return self._origins.get(path.resolve(), ("", ""))[1]
+        return self._origins.get(realpath(path), ("", ""))[1]
 
     def level(self, path: Path) -> str:
         """Return the level of an object; "" for other objects."""
-        return self._origins.get(path.resolve(), ("", ""))[0]
+        return self._origins.get(realpath(path), ("", ""))[0]
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
         """Return the object and the kernel source of a function (`subject.Origin`)."""

@@ -13,7 +13,7 @@ from ..binary.protocol import MERGEABLE, Binding
 from ..model.files import AnyPath, content_digest, read_bytes
 from ..model.matrix import Code
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
-from .measure import measured
+from .measure import NeedsOf, measured
 
 
 class CompiledSymbol(NamedTuple):
@@ -60,8 +60,8 @@ def registration_prefixes(level: str) -> tuple[str, str]:
     return KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
 
 
-def compiled_object(path: AnyPath, level: str, features: str) -> Compiled:
-    """Read the object of a level at a path; `features` names the file of the features that its code may need."""
+def compiled_object(path: AnyPath, level: str, needs_of: NeedsOf) -> Compiled:
+    """Read the object of a level at a path; `needs_of` is the same as in `measured`."""
     file = load_object(path)
     weak = {symbol.name for symbol in file.weak_code_and_constants}
     symbols = []
@@ -89,5 +89,5 @@ def compiled_object(path: AnyPath, level: str, features: str) -> Compiled:
         runs_at_load=file.runs_at_load,
         foldable_variables=file.foldable_variables(),
         bounded_sections=file.bounded_sections,
-        code=measured(file, registration_prefixes(level), features),
+        code=measured(file, registration_prefixes(level), needs_of),
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 
 from ..binary.format import AnyObject
 from ..binary.formats import architecture_of
@@ -15,22 +14,23 @@ from ..model.files import read_bytes
 from ..model.matrix import Code
 from ..model.registrations import Registrations
 from ..processors.decoding import Decoder
-from ..processors.features import features_of
 from ..processors.instructions import OR
 from ..processors.registry import decoder_of
 
+NeedsOf = Callable[[Decoder], Mapping[int, frozenset[str]]]
 
-def measured(file: AnyObject, marks: Sequence[str], features: str) -> Code:
+
+def measured(file: AnyObject, marks: Sequence[str], needs_of: NeedsOf) -> Code:
     """Return the measures of an object's code, without counts of instructions if there is no decoder.
 
-    The `marks` are prefixes of names that differ between levels. `features` names the file of the features that are
-    counted; an instruction that needs one of several features counts under the first.
+    The `marks` are prefixes of names that differ between levels. `needs_of` returns the features that each code
+    of a decoder needs; an instruction that needs one of several features counts under the first.
     """
     parts = file.code()
     instructions, widest, by_feature = None, 0, Counter[str]()
     with suppress(ImportError, AuditError):  # there is no decoder, or its library is not installed
         decoder = decoder_of(architecture_of(file.path), "")
-        needs = _needs(decoder, features)
+        needs = needs_of(decoder)
         counts = Counter(instruction.code for part in parts for instruction in decoder.decode(part, 0))
         instructions, widest = counts.total(), max(map(decoder.width, counts), default=0)
         for code, count in counts.items():
@@ -38,11 +38,6 @@ def measured(file: AnyObject, marks: Sequence[str], features: str) -> Code:
                 by_feature[feature.partition(OR)[0]] += count
     size = sum(map(len, parts))
     return Code(file.loaded_bytes, size, instructions, widest, dict(sorted(by_feature.items())), file.digest(marks))
-
-
-@cache
-def _needs(decoder: Decoder, features: str) -> Mapping[int, frozenset[str]]:
-    return decoder.needs(features_of(features).instructions)
 
 
 CONDITION = re.compile(rb"^\s*#\s*if", re.MULTILINE)

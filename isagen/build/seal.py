@@ -26,8 +26,8 @@ from ..model.plan import Build
 from ..model.plan_file import read_plan, registrations_text
 from ..model.record import LEVEL_OWNER, RECORD_OWNER
 from ..model.registrations import Registrations
+from ..processors.decoding import Decoder
 from .addresses import LevelAddresses
-from .at_load import check_at_load
 from .compiled import Compiled, compiled_object
 from .emit import rendered_text
 from .fold import Folding
@@ -41,10 +41,13 @@ from .stubs import check_objects, stubs_source
 
 @dataclass(frozen=True)
 class Memo:
-    """What the next run reads: the compiled objects by path, and the digests of recipes by sealed object."""
+    """What the next run reads: compiled objects by path, digests of recipes by sealed object, and the features that each
+    code of the decoder needs.
+    """
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
+    needs: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
@@ -93,6 +96,7 @@ class _Run:
         self._folder = folder
         self._stubs = os.path.join(folder, stubs_name(build.plan.kernel_set, build.dispatch_language))
         self._outputs = Outputs(key, build.sealing.project_number, memo.digests, changed)
+        self._needs = memo.needs
         self._unchanged = {path: compiled for path, compiled in memo.compiled.items() if path not in changed}
         self._compiled: dict[str, Compiled] = {}
         self._below = {level.name: level.requires for level in build.plan.levels}
@@ -120,8 +124,15 @@ class _Run:
         return os.path.join(self._folder, registrations_name(level, self._build.plan.kernel_set))
 
     def _object(self, path: str, level: str) -> Compiled:
-        self._compiled[path] = self._unchanged.get(path) or compiled_object(path, level, self._build.record.features)
+        self._compiled[path] = self._unchanged.get(path) or compiled_object(path, level, self._needs_of)
         return self._compiled[path]
+
+    def _needs_of(self, decoder: Decoder) -> Mapping[int, frozenset[str]]:
+        if not self._needs:
+            from ..processors.features import features_of
+
+            self._needs = decoder.needs(features_of(self._build.record.features).instructions)
+        return self._needs
 
     def _lower_names(self, level: str, objects: Sequence[Compiled]) -> dict[str, str]:
         """Return the names that a level uses and does not define, and that a lower level defines.
@@ -169,7 +180,10 @@ class _Run:
             initialised_variables=tuple(sorted(addresses.initialised_variables)),
             public_names=tuple(sorted({symbol.name for symbol in symbols} - private - weak)),
         )
-        check_at_load(self._build, level, sources, private, lower)
+        if any(compiled.runs_at_load for compiled in compiled_objects):
+            from .at_load import check_at_load
+
+            check_at_load(self._build, level, sources, private, lower)
         if sealing.fold:
             by_source: dict[str, list[Compiled]] = {}
             for source, compiled in sources:
@@ -234,4 +248,4 @@ class _Run:
 
     def memo(self) -> Memo:
         """Return the memo for the next run."""
-        return Memo(self._compiled, self._outputs.digests)
+        return Memo(self._compiled, self._outputs.digests, self._needs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
@@ -164,6 +163,8 @@ def read_toml(path: Path, error: type[IsagenError], shown: str = "") -> Section:
 
 def parse_toml(path: Path, error: type[IsagenError], shown: str = "") -> dict[str, Any]:
     """Parse the TOML file at `path` to plain data; raise `error` where it cannot be read."""
+    import tomllib  # most steps of a build read no TOML
+
     name = shown or str(path)
     try:
         content = path.read_bytes()

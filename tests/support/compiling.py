@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from isagen.build.compiled import Compiled, compiled_object
+from isagen.processors.features import features_of
 from support.projects import need
 
 
 def read_object(path: Path, level: str) -> Compiled:
     """Read an object of a level as sealing does."""
-    return compiled_object(path, level, "x86")
+    return compiled_object(path, level, lambda decoder: decoder.needs(features_of("x86").instructions))
 
 
 def compile_object(path: Path, text: str, level: str, compiler: str, *options: str) -> Compiled:

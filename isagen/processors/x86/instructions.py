@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from types import ModuleType
 
@@ -31,20 +31,29 @@ def needs(rules: Instructions) -> Mapping[int, frozenset[str]]:
             names[number] = rules.names.get(shown) or ours.get(normal_name(shown), shown.lower())
     mnemonics = numbers(Mnemonic)
     harmless = {mnemonics[mnemonic] for mnemonic in rules.harmless}
-    result = {}
+    result, sets = {}, dict[frozenset[str], frozenset[str]]()  # codes share equal sets
     instruction = Instruction()
     for code in numbers(Code).values():
         if code != Code.INVALID:
             instruction.code = code  # type: ignore[assignment]
             needed = frozenset(names[f] for f in instruction.cpuid_features() if f in names)
             if needed and instruction.mnemonic not in harmless:
-                result[code] = needed
+                result[code] = sets.setdefault(needed, needed)
     return result
 
 
 def codes_of(mnemonic: str) -> frozenset[int]:
     """Return the codes of a mnemonic."""
-    return frozenset(code for name, code in numbers(Code).items() if f"{name}_".startswith(f"{mnemonic}_"))
+    return frozenset(_codes().get(mnemonic, ()))
+
+
+@cache
+def _codes() -> Mapping[str, Collection[int]]:
+    """Return the codes of each mnemonic, which is the first part of a code's name."""
+    codes: dict[str, list[int]] = {}
+    for name, code in numbers(Code).items():
+        codes.setdefault(name.partition("_")[0], []).append(code)
+    return codes
 
 
 def width(code: int) -> int:
