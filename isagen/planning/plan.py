@@ -72,10 +72,16 @@ def make_plan(
     names, generated = copy_names(kernels, kernel_set), generated or {}
     by_project = _disabled(config.levels, table, f"{config.shown}: {config.levels_key}")
     by_packager = _by_packager(option_levels, table, native)
+    languages = {language_of(source) for source in kernels}
+    defines = {
+        (level, language): define_flags(table, level, lacking_levels(language, verdicts))
+        for language in languages
+        for level in table.names()
+    }
     rows = []
     for source in kernels:
         language, name, settings = language_of(source), names[source], settings_of(source, config)
-        args, lacking = settings.args or (), lacking_levels(language, verdicts)
+        args = settings.args or ()
         by_entry = {}
         if settings.levels is not None:
             by_entry = _disabled(settings.levels, table, settings.keys["levels"], lowest_too=False)
@@ -88,7 +94,7 @@ def make_plan(
                 level,
                 disabled.get(level, ""),
                 verdicts[level, language],
-                (*define_flags(table, level, lacking), *args),
+                (*defines[level, language], *args),
                 name,
             )
             for level in table.names()
