@@ -52,18 +52,20 @@ def answer(
 
 
 def _units(build: Build, folder: str, precompiled: Sequence[str]) -> Values:
-    """Return the units, lowest level first, and the keys of each unit: the indexes of its copies in `emitted`, its
-    languages with a precompiled header, and its arguments by language.
+    """Return the units, lowest level first, and the keys of each unit.
+
+    These are the range of its copies in `emitted`, its languages with a precompiled header, and its arguments by
+    language.
     """
     plan = build.plan
-    emitted = [*build.sources, *(copy for unit in plan.units for copy in unit.copies)]
-    places = {copy: str(place) for place, copy in enumerate(emitted)}
+    emitted = [*build.sources]
     values: Values = {
         "emitted": emitted,
         "units": [unit.name for level in plan.levels for unit in plan.units if unit.level == level.name],
     }
     for unit in plan.units:
-        values[f"{unit.name}_copies"] = [places[copy] for copy in unit.copies]
+        values[f"{unit.name}_copies"] = [str(len(emitted)), str(len(emitted) + len(unit.copies))]
+        emitted += unit.copies
         values[f"{unit.name}_pch"] = [language for language in precompiled if unit.args.get(language)]
         for language in LANGUAGES:
             args = unit.args.get(language, ())
