@@ -109,7 +109,7 @@ class Table:
 
 def other_levels(more: Iterable[str] = ()) -> frozenset[str]:
     """Return `more` and the names of all built-in tables' levels: a project may name levels of any architecture."""
-    return frozenset(more).union(*(load_table(name, FOLDER).names() for name in builtin_tables()))
+    return frozenset(more).union(*(_read(name, FOLDER, "")[0]["levels"] for name in builtin_tables()))
 
 
 def load_table(reference: str, folder: Path, where: str = "") -> Table:
