@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from os.path import realpath
+from functools import cache, cached_property
 from pathlib import Path
 
 from ..binary.formats import is_binary, is_library_name, is_object_name, load_object, objects_in, open_binary
@@ -59,9 +59,9 @@ class BuildObjects:
     def _origins(self) -> Mapping[str, tuple[str, str]]:
         """The level and the kernel source of each object of a level, sealed or not, by its resolved path."""
         compiled = CompiledObjects(self.plan)
-        origins = {realpath(path): origin for path, origin in self._sealed.items()}
+        origins = {_resolved(path): origin for path, origin in self._sealed.items()}
         for level, paths in self.by_level.items():
-            origins |= {realpath(path): (level, compiled.kernel_of(path)[1]) for path in paths}
+            origins |= {_resolved(path): (level, compiled.kernel_of(path)[1]) for path in paths}
         return origins
 
     @cached_property
@@ -84,11 +84,11 @@ class BuildObjects:
 
     def kernel(self, path: Path) -> str:
         """Return the kernel source of an object of a level; "" for other objects."""
-        return self._origins.get(realpath(path), ("", ""))[1]
+        return self._origins.get(_resolved(path), ("", ""))[1]
 
     def level(self, path: Path) -> str:
         """Return the level of an object; "" for other objects."""
-        return self._origins.get(realpath(path), ("", ""))[0]
+        return self._origins.get(_resolved(path), ("", ""))[0]
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
         """Return the object and the kernel source of a function (`subject.Origin`)."""
@@ -172,6 +172,15 @@ class BuildObjects:
         """Return whether an object is a sealed object of another set of kernels."""
         starts = tuple(f"isa_{level.name}." for level in self.plan.levels)
         return path.parent.suffix != ".p" and path.name.startswith(starts)
+
+
+def _resolved(path: Path) -> str:
+    """Return the resolved path of an object. Folders are resolved once, because they contain many objects."""
+    folder, name = os.path.split(path)
+    return os.path.realpath(path) if os.path.islink(path) else os.path.join(_real_folder(folder), name)
+
+
+_real_folder = cache(os.path.realpath)
 
 
 def _levels_by_name(names: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:

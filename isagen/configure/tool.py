@@ -16,9 +16,11 @@ from ..processors.processor import Processor
 # The package `build` and the packages that it imports.
 PACKAGES = ("audit", "binary", "build", "code", "model", "processors")
 SUFFIXES = (".py", ".toml", ".so", ".pyd")
-MAIN = """import os
+MAIN = """import gc
+import os
 import sys
 
+gc.disable()  # a step ends before collections pay
 sys.path.insert(0, os.path.dirname(__file__))
 from isagen.build.main import main
 
