@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..model.errors import BuildError, IsagenError, reported
-from ..model.plan_file import outputs_folder
-from .last_run import LastRun
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,6 +38,8 @@ def _emit(words: Sequence[str]) -> int:
 
 def _seal(words: Sequence[str]) -> int:
     """``seal PLAN FOLDER``: seal the objects of all levels, which Meson compiled."""
+    from .last_run import LastRun
+
     _, plan, folder = words
     name = os.path.basename(plan).removesuffix(".json")
     last_run = LastRun(os.path.join(folder, f".{name}.sealed"))
@@ -60,7 +60,7 @@ def _configured(words: Sequence[str]) -> int:
     command of its copy at LEVEL, without each WORD.
     """
     from ..model.ninja import NinjaFile
-    from ..model.plan_file import read_plan
+    from ..model.plan_file import outputs_folder, read_plan
     from .configured import COMPILED_TWICE, NOT_AUDITED, WARNING, add_entries, is_used, unaudited
 
     root = os.environ["MESON_BUILD_ROOT"]
