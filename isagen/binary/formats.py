@@ -17,6 +17,8 @@ from .reader import Binary
 FOLDER = os.path.dirname(__file__)
 NAMES = ("elf", "coff", "macho")  # the formats' folders
 FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__).FORMAT for name in NAMES)
+OBJECT_SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.object_suffixes)
+ARCHIVE_SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.archive_suffixes)
 HEAD = 1024  # bytes that contain a file's format and architecture: in a PE file, they follow a program for DOS
 # The first bytes of archives of objects, in all formats.
 ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
@@ -24,12 +26,12 @@ ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
 
 def is_object_name(name: str) -> bool:
     """Return whether a file's name is that of an object."""
-    return name.endswith(tuple(suffix for format in FORMATS for suffix in format.object_suffixes))
+    return name.endswith(OBJECT_SUFFIXES)
 
 
 def is_library_name(name: str) -> bool:
     """Return whether a file's name is that of a static library."""
-    return name.endswith(tuple(suffix for format in FORMATS for suffix in format.archive_suffixes))
+    return name.endswith(ARCHIVE_SUFFIXES)
 
 
 def objects_in(folder: Path) -> list[Path]:

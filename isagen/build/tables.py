@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from ..binary.formats import ARCHIVES, is_object_name
 from ..model.errors import BuildError
+from ..model.files import read_bytes
 from ..model.names import TABLE_SYMBOL, UNREGISTERED_SYMBOL
 
 
@@ -34,9 +35,9 @@ def check_stubs(inputs: Iterable[str]) -> None:
 
 def names_in(path: str) -> Sequence[bytes]:
     """Return the symbols of a static library, or the strings of an object that is a table of stubs."""
+    if is_object_name(path):
+        return read_bytes(path).split(b"\0") if "isa_stubs" in os.path.basename(path) else ()
     with open(path, "rb") as stream:
-        if is_object_name(path):
-            return stream.read().split(b"\0") if "isa_stubs" in os.path.basename(path) else ()
         head = stream.read(68)
         if not head.startswith(ARCHIVES) or head[8:10] != b"/ ":  # the first member is the index of symbols
             return ()
