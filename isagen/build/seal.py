@@ -41,9 +41,7 @@ from .stubs import check_objects, stubs_source
 
 @dataclass(frozen=True)
 class Memo:
-    """What the next run reads: compiled objects by path, digests of recipes by sealed object, and the features that each
-    code of the decoder needs.
-    """
+    """What the next run reads: compiled objects by path, digests of recipes by sealed object, features by code."""
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
