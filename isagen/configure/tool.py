@@ -24,7 +24,7 @@ gc.disable()  # a step ends before collections pay
 sys.path.insert(0, os.path.dirname(__file__))
 from isagen.build.main import main
 
-os._exit(main())  # freeing the modules would take 10 ms
+sys.exit(main())
 """
 
 
