@@ -15,6 +15,8 @@ from .mangling import initialised_variables, is_literal, is_type
 from .protocol import CODE_KINDS, MERGEABLE, Binding, Section, Symbol, SymbolKind
 from .reader import Binary
 
+MASK = (1 << 64) - 1
+MASK = (1 << 64) - 1  # numbers of damaged objects may have more bits
 DIGEST_SIZE = 8  # bytes: a collision among the thousands of objects of a build is improbable
 
 ReaderT = TypeVar("ReaderT", bound=Binary)
@@ -229,8 +231,8 @@ class ObjectFile(Generic[ReaderT]):
             digest.update(content)
         for section in loaded:
             for place, kind, number, addend in self.file.relocations(section):
-                values = numbers[section.index], place - section.address, kind, addend
-                digest.update(struct.pack("<QQQq", *values) + position(number))
+                values = numbers[section.index], place - section.address, kind, addend & MASK
+                digest.update(struct.pack("<QQQQ", *values) + position(number))
         return digest.hexdigest()
 
     def _digested(self, section: Section) -> bytes:
@@ -241,9 +243,9 @@ class ObjectFile(Generic[ReaderT]):
         """Return a symbol as bytes: its section's number and its offset there, or its name if it has no section."""
         if symbol.section in numbers:
             offset = symbol.address - self.file.sections[symbol.section].address
-            return struct.pack("<QQ?", numbers[symbol.section], offset % (1 << 64), symbol.kind == SymbolKind.RESOLVER)
+            return struct.pack("<QQ?", numbers[symbol.section], offset & MASK, symbol.kind == SymbolKind.RESOLVER)
         # The address of an absolute symbol is its value, that of a common one its alignment.
-        return _encoded(symbol.name) + struct.pack("<QQ?", symbol.size, symbol.address % (1 << 64), symbol.definition)
+        return _encoded(symbol.name) + struct.pack("<QQ?", symbol.size, symbol.address & MASK, symbol.definition)
 
 
 def _encoded(name: str) -> bytes:

@@ -81,6 +81,15 @@ def test_an_object_without_symbols():
         CoffObject(bytes(data), "k.o")
 
 
+def test_a_section_as_large_as_addresses():
+    """It has no content in the file; its symbol is in its upper half."""
+    data = bytearray(macho(1))
+    struct.pack_into("<Q", data, 32 + 72 + 40, (1 << 64) - 1)
+    data[32 + 72 + 64] = 1  # filled with zeros
+    struct.pack_into("<Q", data, len(data) - 4 - 8, 1 << 63)
+    assert MachoObject(bytes(data), "k.o").digest(())
+
+
 def test_a_short_name_ends_at_its_first_null_character():
     data = coff(1).replace(b"x" + bytes(7), b"x\0rest\0\0")
     assert [symbol.name for symbol in CoffObject(data, "k.o").symbols] == ["x"]
