@@ -8,6 +8,7 @@ that fail are kept below ISAGEN_KEEP.
 """
 
 import os
+import re
 import sys
 from collections import Counter
 from itertools import product
@@ -17,7 +18,7 @@ import pytest
 
 from support.cross import TARGETS
 from support.differential.building import FOUND, LINKER, REFUSED
-from support.differential.campaign import BROKEN, SOUND, UNPROVEN, Machine, table
+from support.differential.campaign import BROKEN, FALSE, SOUND, UNPROVEN, Machine, table
 from support.differential.generator import random_project
 from support.differential.hostile_code import HOSTILE_CODE
 from support.differential.hostile_handed import HOSTILE_HANDED
@@ -90,6 +91,9 @@ CONTROLS = [
     (BEYOND, "ordinary code beyond the baseline"),
 ]
 
+
+# Mach-O has no sizes of symbols: the padding after a shared variable counts, and may differ between levels.
+PADDING = re.compile(r"its initial value is (.+) \(\d bytes\) at \w+ and \1 \(\d bytes\) at ")
 
 # By family, a CPU of qemu with all levels that compilers at hand build and qemu reports.
 # RARE: hostile code in which compilers rarely write instructions beyond the baseline.
@@ -183,6 +187,9 @@ def test_each_level_runs_its_own_code_on_windows_and_macos(elsewhere, here, tmp_
     """Each executed address is of the level that is selected, and programs compute what those of Linux compute."""
     outcomes = []
     for outcome in elsewhere.campaign(range(SEED, SEED + ELSEWHERE), kept(tmp_path), benign=True):
+        if (outcome.outcome, elsewhere.choices.compilers) == (FALSE, ("darwin",)) and PADDING.search(outcome.detail):
+            print(f"refused for its padding: {outcome.project.described}")
+            continue
         assert outcome.outcome == SOUND, f"{outcome.outcome}: {outcome.project.described}\n{outcome.detail}"
         if elsewhere.choices.levels == here.choices.levels:
             assert outcome.run.result == here.result(outcome.project), outcome.project.described
