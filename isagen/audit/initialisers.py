@@ -1,8 +1,8 @@
 """The rule for what a level runs at load or exit: it passes no address of the level's code to code that may store it.
 
-An initialiser receives no address of a level: it can pass on only addresses that its code names. If an initialiser of a
-level takes the address of level code, or of data that contains such an address, each other function or variable that
-any initialiser of the level names must be private to the level, or known to store no address (`known_functions`).
+An initialiser receives no address of a level: it can pass on only addresses that its code names. If its code takes the
+address of level code, or of data that contains such an address, each other function or variable that its code names
+must be private to the level, or known to store no address (`known_functions`).
 
 If any initialiser calls through a pointer, every function whose address an initialiser takes counts as run at load: its
 instructions and the names in its code are judged too. Virtual functions of classes that derive from a class of the C++
@@ -94,7 +94,8 @@ class Initialisers:
             followed.update(new)
             for index, root in new:
                 self._follow(index, [root])
-        return [*self._leak(), *self._of_lower_levels(), *self._beyond_baseline()]
+        leaks = (finding for group in self._groups() for finding in self._leaks(group))
+        return [*leaks, *self._of_lower_levels(), *self._beyond_baseline()]
 
     def _follow(self, index: int, roots: Sequence[Root]) -> None:
         self._reached[index] = self._objects[index].reached
@@ -111,6 +112,33 @@ class Initialisers:
             for owner, target, is_of_library_class in self._taken(index):
                 if self._calls_pointers or is_of_library_class:
                     yield owner, (target, BY_POINTER)
+
+    def _groups(self) -> Iterator[list[int]]:
+        """Yield groups of objects that may exchange addresses: they share variables, or one uses another's names."""
+        group_of = {index: index for index in self._reached}
+        owners: dict[str, int] = {}
+        for index, reached in self._reached.items():
+            variables = self._objects[index].subject.code.variables
+            for reference in reached.all_references():
+                if reference.name in self._defined:
+                    other = self._defined[reference.name]
+                elif not reference.name and reference.target and self._merges(index, reference):
+                    other = owners.setdefault(variables.name_at(reference.target), index)
+                else:
+                    continue
+                if other in group_of:
+                    old, new = group_of[other], group_of[index]
+                    group_of = {one: new if group == old else group for one, group in group_of.items()}
+        for group in sorted(set(group_of.values())):
+            yield [index for index in group_of if group_of[index] == group]
+
+    def _merges(self, index: int, reference: ResolvedReference) -> bool:
+        """Return whether a reference is to a variable that the linker merges with variables of other objects."""
+        subject = self._objects[index].subject
+        section = subject.binary.section_at(reference.target)
+        symbol = subject.code.variables.symbol_at(reference.target)
+        is_variable = section is not None and section.writable and not section.constant
+        return is_variable and symbol is not None and symbol.binding in MERGEABLE
 
     # ---- addresses of the level's code
 
@@ -159,10 +187,10 @@ class Initialisers:
         finding = self._reached[index].described(kind, function, codes)
         return replace(finding, kernel=self._objects[index].source, level=self._level)
 
-    def _leak(self) -> Iterator[Finding]:
-        """Yield the finding of code that takes an address and names code or data that may store it."""
-        store = next((store for index in self._reached for store in self._stores(index)), None)
-        taken = next((taken for index in self._reached for taken in self._taken(index)), None)
+    def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
+        """Yield the finding of a group whose code takes an address and names code or data that may store it."""
+        store = next((store for index in group for store in self._stores(index)), None)
+        taken = next((taken for index in group for taken in self._taken(index)), None)
         if store is None or taken is None:
             return
         (index, function, name), (owner, target, _) = store, taken
