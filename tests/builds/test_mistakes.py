@@ -60,9 +60,9 @@ CONFIGURING = {
     ),
     "a flag of instructions": (
         [("isagen/isa.toml", "# [kernels", KERNELS_ARGS.format("-msha"))],
-        "isagen: isa.toml: kernels.'kernels/dot.cpp'.args: -msha: sha is on, but not checked for DEFAULT: a CPU "
-        "without it would run this copy\n  take it out: each level brings the flags of its features; a table of your "
-        "own may add a level",
+        "isagen: isa.toml: kernels.'kernels/dot.cpp'.args: -O2 -msha: sha is on, but not checked for DEFAULT: a "
+        "CPU without it would run this copy\n  take it out: each level brings the flags of its features; a table of "
+        "your own may add a level",
     ),
     "a flag that no compiler knows": (
         [("isagen/isa.toml", "# [kernels", KERNELS_ARGS.format("-mnonsense"))],
