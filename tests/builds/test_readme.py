@@ -7,33 +7,35 @@ import pytest
 
 from support.checkout import ROOT
 
+HEADER = """#pragma once
+#include "isa_dispatch.h"
+typedef void (*softmax_fn)(float *out, const float *in, int n);
+"""
+FUNCTION = "static void softmax(float *out, const float *in, int n) { for (int i = 0; i < n; i++) out[i] = in[i]; }\n"
 MAIN = """
-#include "softmax.h"
 #include <cstdio>
 int main() { float x[2] = {1, 2}; softmax_stub(x, x, 2); std::printf("%s\\n", isa_level_name(isa_current_level())); }
 """
 
 
 @pytest.mark.smoke
-def test_the_sources_of_the_readme_build(new_project):
+def test_the_lines_of_the_readme_build(new_project):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    project = new_project(None)
     (meson,) = re.findall(r"```meson\n((?:.|\n)*?)```", text)
-    (sources,) = re.findall(r"```c\+\+\n((?:.|\n)*?)```", text)
-    for name, source in re.findall(r"// (\S+): .*\n((?:(?!// ).*\n)*)", sources):
-        path = project.folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(source)
-    (project.folder / "main.cpp").write_text(MAIN)
-    target = "executable('main', 'core.cpp', 'main.cpp', dependencies: isa_kernels_dep)"
-    lines = [
-        target if line.startswith("py.extension_module('_core', 'core.cpp'") else line for line in meson.splitlines()
-    ]
-    assert target in lines
-    (project.folder / "meson.build").write_text("project('readme', 'cpp', default_options: ['cpp_std=c++17'])\n")
+    (lines,) = re.findall(r"```c\+\+\n((?:.|\n)*?)```", text)
+    declared, defined, registered = lines.splitlines(keepends=True)
+    project = new_project(None)
+    (project.folder / "kernels").mkdir()
+    for name, source in {
+        "softmax.h": f"{HEADER}{declared}",
+        "main.cpp": f'#include "softmax.h"\n{defined}{MAIN}',
+        "kernels/softmax.cpp": f'#include "../softmax.h"\n{FUNCTION}{registered}',
+        "meson.build": "project('readme', 'cpp', default_options: ['cpp_std=c++17'])\n",
+    }.items():
+        (project.folder / name).write_text(source)
     project.isagen("init")
     with (project.folder / "meson.build").open("a") as stream:
-        stream.write("\n".join(lines) + "\n")
+        stream.write(f"{meson}executable('main', 'main.cpp', dependencies: isa_kernels_dep)\n")
     project.setup("-Disa_levels=AVX2")
     project.ninja()
     assert project.run(project.path("main")).stdout in ("AVX2\n", "DEFAULT\n")
