@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import textwrap
 from typing import Any, NoReturn, TypeAlias
@@ -17,7 +18,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return "\n".join(self._fill_line(indent + line, width) for line in text.splitlines())
 
     def _fill_line(self, line: str, width: int) -> str:
-        margin = line[: len(line) - len(line.lstrip())]
+        margin = " " * (len(line) - len(re.sub(r"^ *(\S+  +)?", "", line)))  # a name and two spaces are a column
         return textwrap.fill(line, width, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False)
 
 

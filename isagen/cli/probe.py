@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
             identity = compiler_family(compiler.id), compiler.version, compiler.baseline_macros if unshown else {}
             bugs = [bug for bug in unshown if bug.concerns(*identity, verdict.features)]
             unshown = [bug for bug in unshown if bug not in bugs]  # each bug is shown once, at the lowest level
-            print(wrapped(_lines(level, verdict, [bug.text for bug in bugs])), end="", flush=True)
+            print(wrapped(_lines(level, verdict, [bug.text for bug in bugs]), indent=" " * 17), end="", flush=True)
     if options.format == "json":
         print(json.dumps({level: asdict(verdict) for level, verdict in verdicts.items()}, indent=2))
     return 0

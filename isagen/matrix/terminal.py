@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import TextWrapper
 from typing import TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -72,18 +74,30 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
         yield Text("   ").join(Text(f"{mark} {state}", style) for state, mark, style in marks)
     yield ""
     yield _levels(matrix)
-    for level in matrix.levels if flags else ():
-        if level.verdict == BUILT:
-            yield _text(f"{level.name}: {'; '.join(flags_text(level))}")
+    if flags:
+        yield ""
+        yield from (_Fact(one.name, "; ".join(flags_text(one))) for one in matrix.levels if one.verdict == BUILT)
     yield ""
     if here is not None and not here.problem:
-        yield _text(f"runs here: {_selected(here)}", "bold")
+        yield _Fact("runs here", _selected(here), "bold")
     if names := disabled_levels(matrix.levels):
-        yield _text(f"disabled: {names}")
-    for name, text in facts(matrix):
-        yield _text(f"{name}: {text}")
-    for stub, where in shared_stubs(matrix):
-        yield _text(f"stub {stub}: {where}")
+        yield _Fact("disabled", names)
+    yield from (_Fact(*fact) for fact in facts(matrix))
+    yield from (_Fact(f"stub {stub}", where) for stub, where in shared_stubs(matrix))
+
+
+@dataclass(frozen=True)
+class _Fact:
+    """A line `name: text`; the lines that it is folded into are indented."""
+
+    name: str
+    text: str
+    style: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wrapper = TextWrapper(options.max_width, subsequent_indent="    ")
+        wrapper.break_long_words = wrapper.break_on_hyphens = False
+        yield Text(wrapper.fill(f"{self.name}: {self.text}".translate(CONTROLS)), self.style)
 
 
 def _selected(here: Selection) -> str:

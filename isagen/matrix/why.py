@@ -71,9 +71,9 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     runs = []
     if running is not None:
         best, at = running
-        runs = [
-            f"runs here: the copy of {best.levels[at].folded or at}{f', {best.source}' if len(kernels) > 1 else ''}"
-        ]
+        copy, folded = best.levels[at].folded or at, best.levels[at].folded
+        path = f", {best.source}" if len(kernels) > 1 else ""
+        runs = [f"runs here: the copy of {copy}{path}" + (f", because {at}'s has the same code" if folded else "")]
     withheld = [f"{matrix.withhold}() may withhold features; it is not called here"] if matrix.withhold else []
     details = *explanation.details, *source, *runs, *withheld
     return replace(explanation, details=details)

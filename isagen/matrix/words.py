@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..model.aliases import Alias
@@ -152,9 +151,8 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     if matrix.withhold:
         yield "withheld at run time", f"what {matrix.withhold}() returns; it is not called here"
     if matrix.known_bugs:
-        counts = Counter(_places(matrix, levels) for levels in matrix.known_bugs.values())
-        places = ", ".join(f"{count} at {levels}" for levels, count in counts.items())
-        yield "known bugs", f"may show in code: {places}; `isagen why LEVEL WHERE` names them"
+        counted = f"{len(matrix.known_bugs)} in the compilers"
+        yield "known bugs", f"{counted}; `isagen why LEVEL WHERE` names those of a level"
 
 
 def bugs_text(matrix: Matrix) -> str:

@@ -71,6 +71,14 @@ def test_no_help_is_wider_than_the_terminal(capsys, monkeypatch, name, columns):
     assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
 
 
+def test_a_folded_line_of_a_list_goes_on_below_its_text(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    with pytest.raises(SystemExit):
+        main(["init", "--help"])
+    said = capsys.readouterr().out
+    assert "\n  isagen/extras  generated kernels, precompiled headers,\n                 whole modules\n" in said
+
+
 def test_every_option_has_a_help_text():
     for name, command in commands_of(make_parser()).items():
         assert all(action.help for action in command._actions if action.option_strings), name

@@ -62,6 +62,13 @@ def test_no_line_ends_in_blanks_or_within_a_flag(width, capsys, monkeypatch):
     assert "-mno-avx256-split-unaligned-load" in words
 
 
+def test_folded_facts_are_indented_below_their_names():
+    shown = lines(matrix_of(), 60, flags=True)
+    facts = shown[next(n for n, line in enumerate(shown) if line.startswith("DEFAULT: ")) :]
+    assert any(line.startswith("    -mno-avx256-split-unaligned-load ") for line in facts)
+    assert all(": " in line for line in facts if line and not line.startswith("    "))
+
+
 def test_the_grid_has_a_mark_for_each_cell():
     matrix = matrix_of()
     kernel = matrix.kernels[0]
