@@ -9,6 +9,7 @@ import textwrap
 from typing import Any, NoReturn, TypeAlias
 
 from ..planning.config import DEFAULT_TABLE
+from .output import wrapped
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -42,7 +43,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message and a reference to the help, and exit with status 2."""
-        print(f"{self.prog}: error: {message}\n  see `{self.prog} --help`", file=sys.stderr)
+        lines = [f"{self.prog}: error: {message}", f"  see `{self.prog} --help`"]
+        print(wrapped(lines, stream=sys.stderr), end="", file=sys.stderr)
         sys.exit(2)
 
 

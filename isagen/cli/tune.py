@@ -13,7 +13,7 @@ from ..tune.judge import advise, text_of
 from ..tune.measure import measure, only_matrix
 from ..tune.results import FEWEST, PROGRAM, read_results, results_text
 from .matrix import WHERE
-from .output import add_output, write, write_data
+from .output import add_output, write_data, write_lines
 from .parser import Commands
 from .progress import Progress
 
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         write_data(options, {"kernels": [{**asdict(one), "dropped": one.dropped} for one in advice]})
     else:
-        write(options, text_of(advice, len(results) > 1))
+        write_lines(options, text_of(advice, len(results) > 1).splitlines(), indent=" " * 8)
     return 0
 
 

@@ -111,7 +111,7 @@ def _compare(folder: Path, variable: str) -> int:
         print(f"   {level:<14}{ran:<14}{result:>12}{seconds * 1e6:>9.2f} us{lowest[3] / seconds:>11.1f}x")
     for level, (built, supported, missing) in levels.items():
         if not (built and supported):
-            print(f"   {level:<14}{f'unsupported: CPU or OS lack {missing}' if built else 'not built'}")
+            print(f"   {level:<14}{f'CPU or OS lack {missing}' if built else 'not built'}")
     wrong = [level for level, ran, result, _ in rows if ran != level or result != lowest[2]]
     if wrong:
         print(f"\nFAILED: {', '.join(wrong)} did not run, or gave another result than {lowest[0]}")

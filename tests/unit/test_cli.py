@@ -79,6 +79,16 @@ def test_a_folded_line_of_a_list_goes_on_below_its_text(capsys, monkeypatch):
     assert "\n  isagen/extras  generated kernels, precompiled headers,\n                 whole modules\n" in said
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudoterminals are those of POSIX")
+def test_an_error_of_the_arguments_is_folded_on_a_terminal():
+    from support.terminal import on_terminal
+
+    status, _, said = on_terminal("nothing")
+    assert status == 2
+    assert "invalid choice: 'nothing'" in said
+    assert max(map(len, said.splitlines())) <= 60
+
+
 def test_every_option_has_a_help_text():
     for name, command in commands_of(make_parser()).items():
         assert all(action.help for action in command._actions if action.option_strings), name

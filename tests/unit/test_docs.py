@@ -75,6 +75,7 @@ def test_the_index_lists_every_page_once():
 def test_the_start_page_and_the_readme_show_one_demo():
     (shown,) = re.findall(r"```text\n   level .*?```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
     assert shown in (DOCS / "index.md").read_text(encoding="utf-8")
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.fixture(scope="module")
