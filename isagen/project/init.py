@@ -213,7 +213,7 @@ def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
             f"  subdir('{inner}')\n"
         )
         if has_package:
-            yield 'Add "isagen" to build-system.requires in pyproject.toml.'
+            yield 'build-system.requires in pyproject.toml must name "isagen".'
         yield "`isagen doctor` checks all of it."
         if has_package:
             yield "\nmodule.isa says in Python which level runs, if the module's source includes isa_python.h"
