@@ -116,5 +116,5 @@ def _compare(folder: Path, variable: str) -> int:
     if wrong:
         print(f"\nFAILED: {', '.join(wrong)} did not run, or gave another result than {lowest[0]}")
         return 1
-    print(f"\nSUCCESS: {len(rows)} levels ran, and all agree.")
+    print(f"\nSUCCESS: {len(rows)} levels ran, and all agree.\n`isagen init` makes such a project in an empty folder.")
     return 0
