@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..model.plan import BUILT, LevelRow, Plan
+from ..model.matrix import LevelRow
+from ..model.plan import BUILT, Plan
 from ..planning.plan import is_without_source
 from ..processors.features import Feature, Features
 from ..processors.sources import SYSTEM_KINDS, Source

@@ -10,6 +10,7 @@ from ..binary.formats import FORMATS
 from ..binary.notes import note_text
 from ..matrix.planned import planned_matrix, public
 from ..model.c_array import array_text
+from ..model.matrix import LevelRow
 from ..model.matrix_notes import pack
 from ..model.names import (
     LEVEL_NOTES_MARK,
@@ -21,7 +22,7 @@ from ..model.names import (
     guard_name,
     symbols_suffix,
 )
-from ..model.plan import BUILT, Build, LevelRow, Plan
+from ..model.plan import BUILT, Build, Plan
 from ..model.record import MATRIX_OWNER, RECORD_OWNER
 from ..processors.features import Features
 from ..processors.sources import ELF, SYSTEM_MACROS

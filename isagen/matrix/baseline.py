@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..model.plan import BUILT, Build, LevelRow
+from ..model.matrix import LevelRow
+from ..model.plan import BUILT, Build
 from ..processors.features import features_of
 from ..processors.instructions import normal_name
 

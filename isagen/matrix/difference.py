@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
-from ..model.matrix import Matrix, MatrixCell, MatrixLevel
+from ..model.matrix import LevelRow, Matrix, MatrixCell
 from ..model.plan import BUILT
 from .words import size_text, width_text
 
@@ -74,7 +74,7 @@ def _cell(cell: MatrixCell) -> Iterator[tuple[tuple[str, ...], str]]:
         yield (": linked copy",), cell.folded or "its own"
 
 
-def _verdict(item: MatrixLevel | MatrixCell) -> str:
+def _verdict(item: LevelRow | MatrixCell) -> str:
     return f"{item.verdict}: {item.reason}" if item.reason and item.verdict != BUILT else item.verdict
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ..model.matrix import MATRIX_FORMAT, Matrix
+from ..model.matrix import Matrix
+from ..model.names import MATRIX_FORMAT
 from ..model.plan import BUILT
 from .words import LEVEL_HEADS, cell_text, facts, level_columns, level_lines, title
 

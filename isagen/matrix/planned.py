@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
-from ..model.matrix import BuildLevel, LevelCode, Matrix, MatrixCell, MatrixCompiler, MatrixKernel, MatrixLevel
+from ..model.matrix import LevelCode, Matrix, MatrixCell, MatrixCompiler, MatrixKernel
 from ..model.plan import BUILT, Build, Cell
 from .baseline import baseline_origin, beyond_architecture
 from .paths import without_paths, word_without_path
@@ -33,10 +33,7 @@ def planned_matrix(build: Build) -> Matrix:
         seal_reason=build.sealing.reason,
         audited=build.link_audit.active or build.link_audit.of_targets,
         audit_reason=build.link_audit.how,
-        levels=tuple(
-            MatrixLevel(**{field.name: getattr(level, field.name) for field in fields(BuildLevel)}, compiled=None)
-            for level in plan.levels
-        ),
+        levels=plan.levels,
         kernels=tuple(
             MatrixKernel(row.source, row.language, row.args, {cell.level: _planned(cell) for cell in row.cells})
             for row in plan.kernels

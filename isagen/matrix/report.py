@@ -11,7 +11,7 @@ from functools import partial
 from importlib import metadata
 
 from ..model.errors import IsagenError
-from ..model.matrix import Matrix, MatrixLevel
+from ..model.matrix import LevelRow, Matrix
 from ..model.plan import BUILT
 from ..processors.detection import ask_permissions, detect
 from ..processors.features import read_features
@@ -42,7 +42,7 @@ def report_text(found: Found) -> str:
     return "\n".join([*lines, *([without_paths(loaded(found.module))] if found.module else [])])
 
 
-def _level(here: Selection, level: MatrixLevel) -> tuple[str, str, str]:
+def _level(here: Selection, level: LevelRow) -> tuple[str, str, str]:
     """Return a row of the table of levels."""
     missing = here.missing.get(level.name, ())
     state = "unknown" if here.problem else "supported"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..model.matrix import LevelRow
 from ..model.optimization import SCALAR, reason_for_plain_code
-from ..model.plan import BUILT, UNAVAILABLE, UNREAD_LINKS, Build, LevelRow
+from ..model.plan import BUILT, UNAVAILABLE, UNREAD_LINKS, Build
 from ..processors.registry import find_processor
 from .baseline import additions_text
 from .planned import planned_matrix

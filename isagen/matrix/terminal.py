@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from ..model.matrix import Matrix, MatrixCell, MatrixLevel
+from ..model.matrix import LevelRow, Matrix, MatrixCell
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..model.printable import CONTROLS
 from .selection import Selection
@@ -130,12 +130,12 @@ def _grid(matrix: Matrix) -> Table:
     return table
 
 
-def _shown(matrix: Matrix) -> list[MatrixLevel]:
+def _shown(matrix: Matrix) -> list[LevelRow]:
     """Return the levels that are not disabled; all disabled levels share one line."""
     return [level for level in matrix.levels if level.verdict != DISABLED]
 
 
-def _state(cell: MatrixCell, level: MatrixLevel | None) -> str:
+def _state(cell: MatrixCell, level: LevelRow | None) -> str:
     """Return the state of a cell, a key of MARKS."""
     if cell.verdict == BUILT and level is not None and level.compiled is False:
         return TO_BUILD

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ..model.errors import ProjectError, did_you_mean
-from ..model.matrix import Matrix, MatrixCell, MatrixKernel, MatrixLevel
+from ..model.matrix import LevelRow, Matrix, MatrixCell, MatrixKernel
 from ..model.optimization import is_scalar, reason_for_plain_code
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .selection import Selection
@@ -98,7 +98,7 @@ def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -
     return next(_copies(matrix, kernels, allowed), None)
 
 
-def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence: str, *details: str) -> Explanation:
+def _explanation(matrix: Matrix, level: LevelRow, because: Because, sentence: str, *details: str) -> Explanation:
     """Return an explanation. If stubs may call the copy, add the `details`, the flags, and how to run the copy."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return Explanation(because, sentence)
@@ -109,9 +109,7 @@ def _explanation(matrix: Matrix, level: MatrixLevel, because: Because, sentence:
     return Explanation(because, sentence, (*details, *more))
 
 
-def _cause(
-    matrix: Matrix, level: MatrixLevel, planned: MatrixLevel | MatrixCell, here: Selection
-) -> tuple[Because, str]:
+def _cause(matrix: Matrix, level: LevelRow, planned: LevelRow | MatrixCell, here: Selection) -> tuple[Because, str]:
     """Return the reason for the state of `planned`, a level or one of its cells, and the predicate of the sentence."""
     if planned.verdict == UNAVAILABLE:
         return Because.UNAVAILABLE, f"is unavailable: {planned.reason}"
@@ -160,7 +158,7 @@ def _code(cell: MatrixCell) -> list[str]:
     return lines
 
 
-def _level(matrix: Matrix, name: str) -> MatrixLevel:
+def _level(matrix: Matrix, name: str) -> LevelRow:
     level = matrix.level(name)
     if level is None:
         names = [other.name for other in matrix.levels]

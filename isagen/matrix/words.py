@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..model.aliases import Alias
 from ..model.languages import LANGUAGES
-from ..model.matrix import Matrix, MatrixCell, MatrixLevel, is_plain
+from ..model.matrix import LevelRow, Matrix, MatrixCell, is_plain
 from ..model.optimization import PLAIN_CODE, reason_for_plain_code
-from ..model.plan import BUILT, DISABLED, UNAVAILABLE, LevelRow
+from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 
 NEEDED = "every user's CPU must have them"
 WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
@@ -32,7 +32,7 @@ def width_text(bits: int) -> str:
     return "tile" if bits >= TILE else str(bits) if bits else "none"
 
 
-def verdict_text(level: MatrixLevel) -> str:
+def verdict_text(level: LevelRow) -> str:
     """Return a level's verdict, or `TO_BUILD` if the level is not compiled yet."""
     return TO_BUILD if level.verdict == BUILT and level.compiled is False else level.verdict
 
@@ -83,14 +83,14 @@ def title(matrix: Matrix) -> str:
     )
 
 
-def level_columns(matrix: Matrix, level: MatrixLevel) -> tuple[str, str, str]:
+def level_columns(matrix: Matrix, level: LevelRow) -> tuple[str, str, str]:
     """Return a level's name, the size of its code, and its widest register; "" for what is unknown."""
     cells = level_cells(matrix, level.name)
     code, bits = code_bytes(cells), widest(cells)
     return level.name, "" if code is None else size_text(code), "" if bits is None else width_text(bits)
 
 
-def level_lines(matrix: Matrix, level: MatrixLevel, flags: bool = True) -> list[str]:
+def level_lines(matrix: Matrix, level: LevelRow, flags: bool = True) -> list[str]:
     """Return a level's verdict, the features that it adds to those of the levels that it requires, and its `flags`.
 
     If the level is not built, return only its verdict with the reason.
@@ -103,7 +103,7 @@ def level_lines(matrix: Matrix, level: MatrixLevel, flags: bool = True) -> list[
     return [verdict, *adds, *(flags_text(level) if flags else [])]
 
 
-def flags_text(level: MatrixLevel) -> list[str]:
+def flags_text(level: LevelRow) -> list[str]:
     """Return a level's flags by language, and the dropped optional flags; or the reason why it is not built."""
     if level.verdict != BUILT:
         return [level.reason]
@@ -117,7 +117,7 @@ def flags_text(level: MatrixLevel) -> list[str]:
     return lines
 
 
-def own_features(matrix: Matrix, level: MatrixLevel) -> tuple[str, ...]:
+def own_features(matrix: Matrix, level: LevelRow) -> tuple[str, ...]:
     """Return the features that a level needs beyond those of the levels that it requires."""
     lower = {name for other in matrix.levels if other.name in level.requires for name in other.features}
     return tuple(name for name in level.features if name not in lower)
@@ -173,7 +173,7 @@ def _languages(matrix: Matrix) -> dict[str, list[str]]:
     return languages
 
 
-def disabled_levels(levels: Iterable[MatrixLevel | LevelRow]) -> str:
+def disabled_levels(levels: Iterable[LevelRow]) -> str:
     """Return the names of the disabled levels by reason, as one text; "" if there are none."""
     names: dict[str, list[str]] = {}
     for level in levels:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .aliases import Alias
-from .names import MATRIX_FORMAT as MATRIX_FORMAT
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,13 @@ class MatrixKernel:
 
 
 @dataclass(frozen=True)
-class BuildLevel:
+class LevelRow:
     """One level: its verdict for the whole build, its flags by language, and the features that it needs at run time.
 
     `requires` are the levels that it requires, directly or through others. Its kernels are compiled with `macros`.
-    `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects.
+    `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are the
+    features that its flags turn on, although the table does not name them for it or a lower level. `compiled` is
+    whether the code of the level is compiled, None if that is unknown.
     """
 
     name: str
@@ -92,13 +93,8 @@ class BuildLevel:
     flags: Mapping[str, tuple[str, ...]]
     macros: tuple[str, ...]
     dropped: Mapping[str, tuple[tuple[str, str], ...]]
-
-
-@dataclass(frozen=True)
-class MatrixLevel(BuildLevel):
-    """One level of a matrix. `compiled` is whether the code of the level is compiled, None if that is unknown."""
-
-    compiled: bool | None
+    added: tuple[str, ...] = ()
+    compiled: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -138,14 +134,14 @@ class Matrix:
     seal_reason: str
     audited: bool
     audit_reason: str
-    levels: tuple[MatrixLevel, ...]
+    levels: tuple[LevelRow, ...]
     kernels: tuple[MatrixKernel, ...]
     aliases: tuple[Alias, ...] = ()
     baseline_only: str = ""
     withhold: str = ""
     known_bugs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def level(self, name: str) -> MatrixLevel | None:
+    def level(self, name: str) -> LevelRow | None:
         """Return the level that `name` names, in upper or lower case; None if the table has no such level."""
         return next((level for level in self.levels if level.name == name.upper()), None)
 

@@ -11,15 +11,16 @@ from typing import TypeVar
 
 from .codec import from_text, to_text
 from .errors import AuditError
-from .matrix import MATRIX_FORMAT, LevelCode, Matrix
+from .matrix import LevelCode, Matrix
+from .names import MATRIX_FORMAT
 from .plan import BUILT, DISABLED, UNAVAILABLE
 
 T = TypeVar("T", Matrix, LevelCode)
 # The most bytes of JSON that are read: twice the size of a matrix of ten thousand kernels. The limit bounds memory, of
 # which Python may use some thirty bytes for each byte of JSON.
 LONGEST = 1 << 26
-# The formats that this isagen reads. A matrix of format 2 has no aliases.
-FORMATS = (2, MATRIX_FORMAT)
+# The formats that this isagen reads. A matrix of format 2 has no aliases, and one of format 3 no added features.
+FORMATS = (2, 3, MATRIX_FORMAT)
 
 
 def pack(value: Matrix | LevelCode) -> bytes:

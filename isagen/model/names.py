@@ -23,7 +23,7 @@ MATRIX_MARK = "/*@ISA_MATRIX@*/"
 NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 
 # The format of matrices: raise the number for a change that an older reader does not understand.
-MATRIX_FORMAT = 3
+MATRIX_FORMAT = 4
 
 # The end of a name that is private to a sealed level, as a regular expression: the level and the project's number.
 # Demanglers read `.` and letters, or `.` and digits, as the suffix of a clone, and reject anything else.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from .aliases import Alias
 from .languages import can_be_included
-from .matrix import BuildLevel, MatrixCompiler
+from .matrix import LevelRow, MatrixCompiler
 from .names import dispatch_name, front_name
 from .record import Record
 
@@ -72,16 +72,6 @@ class KernelRow:
     def included(self) -> bool:
         """Whether copies include the source. Otherwise they contain its text, and are rewritten if the text changes."""
         return not self.generated and can_be_included(self.shown_path)
-
-
-@dataclass(frozen=True)
-class LevelRow(BuildLevel):
-    """One level of a plan.
-
-    `added` are the features that its flags turn on, although the table does not name them for it or a lower level.
-    """
-
-    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from ..model.errors import ConfigError
 from ..model.files import content_digest
 from ..model.languages import language_of, takes_macros
-from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, LevelRow, Plan, Unit, Verdict
+from ..model.matrix import LevelRow
+from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, Plan, Unit, Verdict
 from ..processors.table import Table
 from .cells import (
     contained_levels,

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from ..model.errors import ConfigError, IsagenError
-from ..model.matrix import Matrix, MatrixLevel
+from ..model.matrix import LevelRow, Matrix
 from ..model.toml import read_toml
 from ..processors.registry import this_cpu_family
 from .lacking import lacking
@@ -34,7 +34,7 @@ class Place:
     lacks: Mapping[str, str] | None = None
     problem: str = ""
 
-    def problem_of(self, level: MatrixLevel) -> str:
+    def problem_of(self, level: LevelRow) -> str:
         """Return the reason why a level does not run at this place; "" if it does."""
         if self.problem or self.lacks is None:
             return self.problem

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..model.errors import ConfigError, ProjectError, did_you_mean
-from ..model.matrix import Matrix, MatrixLevel
+from ..model.matrix import LevelRow, Matrix
 from ..model.plan import BUILT
 from .places import Place, places, runnable
 
@@ -65,7 +65,7 @@ def run_levels(
 
 
 def _run_where_it_can(
-    matrix: Matrix, level: str, built: Mapping[str, MatrixLevel], command: Sequence[str], emulated: bool
+    matrix: Matrix, level: str, built: Mapping[str, LevelRow], command: Sequence[str], emulated: bool
 ) -> Run:
     """Run the command at the first place that has the features of the level in each set of kernels."""
     problems: list[str] = []

@@ -4,7 +4,7 @@ import hashlib
 from random import Random
 
 from isagen.matrix.loops import Loop, LoopInstruction
-from isagen.model.matrix import Code, Matrix, MatrixCell, MatrixCompiler, MatrixKernel, MatrixLevel
+from isagen.model.matrix import Code, LevelRow, Matrix, MatrixCell, MatrixCompiler, MatrixKernel
 
 BASELINE = ("cmov", "cx8", "fpu", "fxsr", "mmx", "sse", "sse2")
 AVX2 = ("avx", "avx2", "fma", "f16c")
@@ -42,10 +42,10 @@ def flags_of(level: str) -> tuple[str, ...]:
     return tuple(flag for one in (*below(level), level) for flag in LEVELS[one][3])
 
 
-def level_of(name: str, rank: int) -> MatrixLevel:
+def level_of(name: str, rank: int) -> LevelRow:
     reason = UNAVAILABLE.get(name, "")
     flags = flags_of(name)
-    return MatrixLevel(
+    return LevelRow(
         name=name,
         rank=rank * 10,
         verdict="unavailable" if reason else "built",

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from isagen.build.stubs import notes_text, stub_table
 from isagen.configure.dispatch import DispatchTexts
+from isagen.model.matrix import LevelRow
 from isagen.model.names import LEVEL_NOTES_MARK, STUBS_MARK, TEXTS_FOLDER, TOOL_FOLDER
-from isagen.model.plan import BUILT, DISABLED, Build, Cell, KernelRow, LevelRow, LinkAudit, Plan, Sealing
+from isagen.model.plan import BUILT, DISABLED, Build, Cell, KernelRow, LinkAudit, Plan, Sealing
 from isagen.model.plan_file import plan_text
 from isagen.model.record import Record
 from isagen.model.registrations import Registered, Registrations

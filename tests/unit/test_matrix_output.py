@@ -145,7 +145,7 @@ def test_json_is_by_the_schema_and_complete():
     for text in (as_json([("x", one)]), as_json(several)):
         jsonschema.validate(json.loads(text), schema)
     data = json.loads(as_json([("x", one)]))
-    assert data.pop("format") == 3
+    assert data.pop("format") == 4
     assert data == json.loads(json.dumps(asdict(one)))
     del data["kernels"]
     with pytest.raises(jsonschema.ValidationError):
