@@ -7,18 +7,17 @@ in stripped files too.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
-from .codec import from_text
+from .codec import from_text, to_text
 from .errors import AuditError
 
 RECORD_OWNER = "isagen"
 # The owners of the notes with the build matrix (`matrix_notes`).
 MATRIX_OWNER, LEVEL_OWNER = "isagen.matrix", "isagen.level"
-# The formats of records: of ordinary ones, and of those of private modules, which readers of format 1 must refuse.
-RECORD_FORMAT, MODULE_FORMAT = 1, 2
+# The format of records. Those of format 1 have no module.
+RECORD_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,7 @@ class Record:
 
     def to_json(self) -> str:
         """Return the record as one line of JSON, in which the levels keep their order."""
-        data = asdict(self)
-        if not self.module:
-            del data["module"]
-        return json.dumps({"format": MODULE_FORMAT if self.module else RECORD_FORMAT, **data}, separators=(",", ":"))
+        return to_text(self, RECORD_FORMAT)
 
     def of_module(self, level: str) -> Record:
         """Return the record of the private module of a `level`."""
@@ -83,7 +79,7 @@ def matches(name: str, pattern: str) -> bool:
 def record_from_json(text: bytes | str, shown: str) -> Record:
     """Return the record in a note's text. Raises `AuditError` if the record is damaged, or of a later isagen."""
     try:
-        return from_text(Record, text, MODULE_FORMAT, RECORD_FORMAT)
+        return from_text(Record, text, 1, RECORD_FORMAT)
     except ValueError as problem:
         remedy = "read it with an isagen as new as the one that built it"
         raise AuditError(f"its record cannot be read: {problem}", where=shown, remedy=remedy) from None

@@ -70,13 +70,13 @@ def test_the_record_of_a_private_module_is_read_and_older_records_too():
     assert record_from_json(private.to_json(), "") == private
     assert (private.module, private.outside) == ("AVX2", ("sse3", "avx", "avx2"))
     assert record.outside == ("sse3",)
-    assert '"format":2,' in private.to_json()
-    assert '"format":1,' in record.to_json()
-    assert "module" not in record.to_json()
     assert record_from_json(record.to_json(), "") == record
-    later = record.to_json().replace('{"format":1,', '{"format":9,')
+    of_format_1 = record.to_json().replace('{"format":2,', '{"format":1,').replace(',"module":""', "")
+    assert '"format":1,' in of_format_1 and "module" not in of_format_1
+    assert record_from_json(of_format_1, "") == record
+    later = record.to_json().replace('{"format":2,', '{"format":9,')
     with pytest.raises(
-        AuditError, match=r"x\.so: its record cannot be read: it is of format 9, and this isagen reads format 1"
+        AuditError, match=r"x\.so: its record cannot be read: it is of format 9, and this isagen reads format 2"
     ):
         record_from_json(later, "x.so")
 
