@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from isagen.model.command_words import split_words
+from isagen.build.linker_process import split_words
 
 COMMANDS = (
     "",
