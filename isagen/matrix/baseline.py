@@ -10,8 +10,9 @@ from ..model.plan import BUILT, Build
 from ..processors.features import features_of
 from ..processors.instructions import normal_name
 
-# Options that turn on the features of a CPU.
+# Options for the features of a CPU, and any options of the machine that may turn features on.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")
+MACHINE_OPTION = re.compile(r"-m(?!tune=|no-|\d)")
 DEFAULT = "the default of "
 OWN_CPU = (
     "a compiler that builds for the CPU of this machine by default, such as zig, builds for others with -mcpu=baseline "
@@ -31,11 +32,10 @@ def beyond_architecture(build: Build) -> tuple[str, ...]:
 
 def baseline_origin(build: Build) -> str:
     """Return where the baseline's features are from: options in compilers' commands or arguments, or their defaults."""
-    names = _option_names(build)
     origins: dict[str, list[str]] = {}
     for language, compiler in build.compilers.items():
         for origin, words in ((f"{language} compiler", compiler.command[1:]), (f"{language}_args", compiler.args)):
-            options = " ".join(word for word in words if CPU_OPTION.match(word) or _option_name(word) in names)
+            options = " ".join(filter(MACHINE_OPTION.match, words))
             if options:
                 origins.setdefault(options, []).append(origin)
     if origins:
@@ -72,19 +72,3 @@ def additions_warnings(build: Build) -> Iterator[str]:
                 f"isagen: {level.name}: {additions}: a CPU without one of these runs a lower level; list them in the "
                 "level's features in the table, or turn them off in its flags (-mno-NAME)"
             )
-
-
-def _option_names(build: Build) -> set[str]:
-    """Return the normal names of options that turn on the baseline's features: the features' names, and their macros.
-
-    Only the features that not every CPU of the architecture has are counted.
-    """
-    features = features_of(build.record.features).features
-    beyond = [features[name] for name in beyond_architecture(build) if name in features]
-    macros = (macro.partition("=")[0].strip("_") for feature in beyond for macro in feature.macros)
-    return {normal_name(name) for name in (*(feature.name for feature in beyond), *macros)}
-
-
-def _option_name(word: str) -> str:
-    """Return the normal name of the feature that an option -mNAME turns on; "" for other options."""
-    return normal_name(word[2:].replace(".", "_").replace("-", "_")) if word.startswith("-m") else ""
