@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..matrix.built import objects_of
 from ..matrix.difference import differences
-from ..matrix.formats import as_csv, as_json, as_markdown
+from ..matrix.formats import as_json, as_markdown
 from ..matrix.html import html_text
 from ..matrix.loops import hot_loops
 from ..matrix.report import report_text
@@ -24,7 +24,7 @@ from .output import add_output, standard_output, write, write_data, write_lines
 from .parser import Commands
 
 WHERE = "a build folder, a binary, a wheel, a folder of builds, binaries or wheels, or the name of an installed module"
-FORMATS = ("terminal", "html", "json", "markdown", "csv")
+FORMATS = ("terminal", "html", "json", "markdown")
 DIFF_FAILED = 2  # the exit status of an error of `isagen diff`; 1 means that something differs
 
 
@@ -64,7 +64,7 @@ def run_matrix(options: argparse.Namespace) -> int:
         if isinstance(stream, io.StringIO):
             write(options, stream.getvalue())
     else:
-        render = {"json": as_json, "markdown": as_markdown, "csv": as_csv}[options.format]
+        render = {"json": as_json, "markdown": as_markdown}[options.format]
         write(options, render([(found.label, found.matrix) for found in matrices]))
     return 0
 

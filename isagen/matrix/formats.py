@@ -1,24 +1,16 @@
-"""The matrix as JSON, CSV and Markdown."""
+"""The matrix as JSON and Markdown."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ..model.matrix import Matrix
 from ..model.names import MATRIX_FORMAT
-from ..model.plan import BUILT
 from .words import LEVEL_HEADS, cell_text, facts, level_columns, level_lines, title
-
-COLUMNS = (
-    *("where", "project", "kernel", "language", "level", "verdict", "reason", "compiled", "stubs", "loaded_bytes"),
-    *("code_bytes", "instructions", "widest", "families", "same_as", "folded", "seconds", "flags"),
-)
 
 
 def as_data(matrix: Matrix) -> dict[str, Any]:
@@ -31,29 +23,6 @@ def as_json(matrices: Sequence[tuple[str, Matrix]]) -> str:
     if len(matrices) == 1:
         return json.dumps(as_data(matrices[0][1]), indent=2) + "\n"
     return json.dumps([{"where": label, **as_data(matrix)} for label, matrix in matrices], indent=2) + "\n"
-
-
-def as_csv(matrices: Sequence[tuple[str, Matrix]]) -> str:
-    """Return CSV: a line with the names of the columns, and a line for each cell."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    for label, matrix in matrices:
-        compiled = {level.name: level.compiled for level in matrix.levels}
-        for kernel, level, cell in matrix.cells():
-            row: dict[str, Any] = {"where": label, "project": matrix.project, "kernel": kernel.source, "level": level}
-            row |= {"language": kernel.language, "compiled": compiled[level] if cell.verdict == BUILT else None}
-            row |= {**vars(cell), **(vars(cell.code) if cell.code is not None else {})}
-            writer.writerow({name: _csv_text(value) for name, value in row.items()})
-    return text.getvalue()
-
-
-def _csv_text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Mapping):
-        return " ".join(f"{name}:{count}" for name, count in value.items())
-    return " ".join(value) if isinstance(value, tuple) else value
 
 
 def as_markdown(matrices: Sequence[tuple[str, Matrix]]) -> str:

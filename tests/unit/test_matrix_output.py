@@ -1,6 +1,5 @@
-"""The matrix for people and programs: terminals of any width, JSON by its schema, CSV, Markdown, and differences."""
+"""The matrix for people and programs: terminals of any width, JSON by its schema, Markdown, and differences."""
 
-import csv
 import io
 import json
 import zlib
@@ -10,7 +9,7 @@ import jsonschema
 import pytest
 
 from isagen.matrix.difference import differences
-from isagen.matrix.formats import as_csv, as_json, as_markdown
+from isagen.matrix.formats import as_json, as_markdown
 from isagen.matrix.paths import without_paths, word_without_path
 from isagen.matrix.planned import public
 from isagen.matrix.selection import Selection
@@ -150,21 +149,6 @@ def test_json_is_by_the_schema_and_complete():
     del data["kernels"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"format": 2, **data}, schema)
-
-
-def test_csv_has_a_line_for_each_cell():
-    matrix = matrix_of(3)
-    rows = list(csv.DictReader(io.StringIO(as_csv([("here", matrix)]))))
-    assert len(rows) == 3 * 8
-    for row, (kernel, level, cell) in zip(rows, matrix.cells(), strict=True):
-        assert (row["where"], row["kernel"], row["level"], row["verdict"]) == (
-            "here",
-            kernel.source,
-            level,
-            cell.verdict,
-        )
-        assert row["code_bytes"] == (str(cell.code.code_bytes) if cell.code else "")
-        assert row["flags"].split() == list(cell.flags)
 
 
 def test_markdown_escapes_what_is_markup():
