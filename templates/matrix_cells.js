@@ -9,7 +9,6 @@ const format = {
     count < 1000 ? `${count} B` : count < 999500 ? `${short(count / 1000)} kB` : `${short(count / 1e6)} MB`,
   percent: (share) => (share > 0 && share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`),
   times: (ratio) => `${short(ratio)}×`,
-  seconds: (value) => (value < 0.1 ? `${Math.round(value * 1000)} ms` : `${short(value)} s`),
   count: (value) => value.toLocaleString("en"),
 };
 
@@ -230,22 +229,6 @@ const VIEWS = {
       ["s3 best", "fastest"],
       ["", `times the speed at ${build.levels[0].name}`, "note"],
     ],
-  },
-  time: {
-    label: "Compile time",
-    has: (build) => build.kernels.some(({ cells }) => cells.some((cell) => cell && cell.code && cell.seconds)),
-    start(build) {
-      this.bounds = boundsOf(build, (cell) => cell.seconds || 0);
-    },
-    cell(build, cell) {
-      const seconds = cell.seconds;
-      if (!seconds) return ["off", "·", "not known", 0];
-      return [`s${stepOf(seconds, this.bounds)}`, format.seconds(seconds), "", seconds];
-    },
-    head: (build, number) => format.seconds(sum(columnOf(build, number).map((cell) => cell.seconds || 0))),
-    legend() {
-      return scale(this.bounds, format.seconds);
-    },
   },
 };
 

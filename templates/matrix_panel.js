@@ -67,7 +67,6 @@ function figures(build, cells, number) {
   }
   if (cell.speed) found.push(figure(format.times(cell.speed), `the speed at ${build.levels[0].name}`));
   if (cell.time) found.push(figure(`${short(cell.time)} µs`, "measured"));
-  if (cell.seconds) found.push(figure(format.seconds(cell.seconds), "to compile"));
   return found.length > 0 && el("dl", { class: "figures" }, found);
 }
 

@@ -1,8 +1,7 @@
-"""Reads the matrix of a build folder, with compile times, and the matrices in the notes of a binary."""
+"""Reads the matrix of a build folder, and the matrices in the notes of a binary."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +17,6 @@ from ..model.plan_file import read_plan
 from ..model.record import LEVEL_OWNER, MATRIX_OWNER
 from .planned import planned_matrix, with_code
 
-NINJA_LOG = ".ninja_log"
-
 
 def built_matrix(plan_path: Path) -> Matrix:
     """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` if the plan cannot be read."""
@@ -27,47 +24,23 @@ def built_matrix(plan_path: Path) -> Matrix:
     made = BuildObjects(build.plan, folder, (), folder)
     codes = {level: registered.level_code(build.record.project) for level, registered in made.registrations.items()}
     matrix = with_code(planned_matrix(build), codes)
-    seconds = _compile_times(_objects(made), folder)
-    kernels = []
-    for kernel in matrix.kernels:
-        cells = kernel.levels.items()
-        timed = {name: replace(cell, seconds=seconds.get((kernel.source, name))) for name, cell in cells}
-        kernels.append(replace(kernel, levels=timed))
     levels = (
-        replace(level, compiled=level.verdict == BUILT and (level.name in codes or not kernels))
+        replace(level, compiled=level.verdict == BUILT and (level.name in codes or not matrix.kernels))
         for level in matrix.levels
     )
-    return replace(matrix, levels=tuple(levels), kernels=tuple(kernels))
+    return replace(matrix, levels=tuple(levels))
 
 
 def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
     """Return the objects that were compiled, by kernel source and level, of the build whose plan is at `plan_path`."""
-    objects = _objects(BuildObjects(read_plan(plan_path).plan, plan_path.parent, (), plan_path.parent))
-    return {copy: path for copy, path in objects.items() if is_binary(path)}
-
-
-def _objects(made: BuildObjects) -> Mapping[tuple[str, str], Path]:
+    made = BuildObjects(read_plan(plan_path).plan, plan_path.parent, (), plan_path.parent)
     compiled, shims = CompiledObjects(made.plan), made.plan.shims()
-    paths = (path for of_level in made.by_level.values() for path in of_level)
-    copies = ((path, *compiled.kernel_of(path)) for path in paths if compiled.copy_of(path) not in shims)
-    return {(source, level): path for path, level, source in copies if level}
-
-
-def _compile_times(objects: Mapping[tuple[str, str], Path], folder: Path) -> Mapping[tuple[str, str], float]:
-    """Return the seconds that compiling each of the `objects` took, as ninja's log above the `folder` lists them."""
-    logs = (parent / NINJA_LOG for parent in (folder.absolute(), *folder.absolute().parents))
-    log = next(filter(Path.is_file, logs), None)
-    if log is None:
-        return {}
-    copies = {os.path.abspath(path): copy for copy, path in objects.items()}
-    seconds = {}
-    for line in log.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
-        match line.split("\t"):
-            case [start, end, _, path, *_] if start.isdecimal() and end.isdecimal():
-                copy = copies.get(os.path.abspath(log.parent / path))
-                if copy is not None:
-                    seconds[copy] = (int(end) - int(start)) / 1000
-    return seconds
+    objects = {}
+    for path in (path for of_level in made.by_level.values() for path in of_level):
+        level, source = compiled.kernel_of(path)
+        if level and compiled.copy_of(path) not in shims and is_binary(path):
+            objects[source, level] = path
+    return objects
 
 
 def matrices_in(binary: Binary) -> list[Matrix]:

@@ -133,7 +133,6 @@ def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Tim
             "code": {**vars(code), "digest": bool(code.digest)} if code is not None else None,
             "same_as": cell.same_as,
             "folded": cell.folded,
-            "seconds": cell.seconds,
             "loop": loop_numbers[loop] if loop is not None else None,
             "speed": speed,
             "time": time,

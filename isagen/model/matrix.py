@@ -50,7 +50,7 @@ class MatrixCell:
 
     `verdict` is built, unavailable or disabled. `stubs` are those that the copy registers, None until it is compiled.
     `same_as` names the lowest required level whose copy has the same code. If `folded` names a level, this copy is not
-    linked, and the stubs call that level's copy, which has the same code. `seconds` is the time that compiling took.
+    linked, and the stubs call that level's copy, which has the same code.
     """
 
     verdict: str
@@ -60,7 +60,6 @@ class MatrixCell:
     stubs: tuple[str, ...] | None = None
     code: Code | None = None
     same_as: str = ""
-    seconds: float | None = None
     folded: str = ""
 
 

@@ -19,8 +19,6 @@ T = TypeVar("T", Matrix, LevelCode)
 # The most bytes of JSON that are read: twice the size of a matrix of ten thousand kernels. The limit bounds memory, of
 # which Python may use some thirty bytes for each byte of JSON.
 LONGEST = 1 << 26
-# The formats that this isagen reads. A matrix of format 2 has no aliases, and one of format 3 no added features.
-FORMATS = (2, 3, MATRIX_FORMAT)
 
 
 def pack(value: Matrix | LevelCode) -> bytes:
@@ -34,7 +32,7 @@ def unpack(kind: type[T], note: bytes, shown: str) -> T:
     Raises `AuditError` if the note is damaged or of another format.
     """
     try:
-        value = from_text(kind, zlib.decompressobj().decompress(note, LONGEST), *FORMATS)
+        value = from_text(kind, zlib.decompressobj().decompress(note, LONGEST), MATRIX_FORMAT)
         if isinstance(value, Matrix):
             _check(value)
     except (zlib.error, ValueError, MemoryError) as problem:

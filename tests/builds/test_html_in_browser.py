@@ -123,7 +123,7 @@ def test_a_matrix_without_kernels_is_shown(page, files):
 
 def test_nothing_is_said_of_code_that_is_not_decoded(page, files):
     page.open(files["undecoded"])
-    assert views(page) == ["verdict", "size", "time"]
+    assert views(page) == ["verdict", "size"]
     page.run(f"{cell(2, 2)}.click()")
     text = page.run('document.getElementById("panel").innerText')
     assert "800 B" in text

@@ -92,7 +92,7 @@ def test_every_copy_has_its_own_measures(many):
     many.ninja()
     cells = [one["levels"]["AVX2"] for one in matrix(many)["kernels"]]
     assert len({cell["copy"] for cell in cells}) == PLAIN + len(OTHERS)
-    assert all(cell["seconds"] and cell["stubs"] for cell in cells)
+    assert all(cell["stubs"] for cell in cells)
 
 
 def test_editors_find_each_kernel_source_first_at_the_best_level(many):

@@ -116,8 +116,7 @@ def kernel_of(source: str, random: Random) -> MatrixKernel:
             code = cells[last].code if last and not adds else code_of(name, own, width, size, random)
             first = (cells[last].same_as or last) if last and not adds else ""
             copy = f"{stem}.cpp.{name}.cpp"
-            seconds = round(random.uniform(0.2, 4), 2)
-            cells[name] = MatrixCell("built", "", flags_of(name), copy, (f"{stem}_stub",), code, first, seconds)
+            cells[name] = MatrixCell("built", "", flags_of(name), copy, (f"{stem}_stub",), code, first)
             last = name
     return MatrixKernel(source, "cpp", ("-ffast-math",) if "softmax" in stem else (), cells)
 

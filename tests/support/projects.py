@@ -130,14 +130,6 @@ def matrix(project: Project, where: str | Path = "") -> dict:
     return json.loads(project.isagen("matrix", where or project.build, "--format", "json").stdout)
 
 
-def without_times(data: dict) -> dict:
-    """The matrix without what only a build folder knows."""
-    for kernel in data["kernels"]:
-        for cell in kernel["levels"].values():
-            cell["seconds"] = None
-    return data
-
-
 def verdicts(project: Project) -> dict[str, str]:
     """Each level's verdict."""
     return {level["name"]: level["verdict"] for level in matrix(project)["levels"]}

@@ -19,6 +19,7 @@ from isagen.model.aliases import Alias
 from isagen.model.errors import AuditError
 from isagen.model.matrix import LevelCode, Matrix, MatrixCell
 from isagen.model.matrix_notes import LONGEST, pack, unpack
+from isagen.model.names import MATRIX_FORMAT
 from support.checkout import ROOT
 from support.matrices import matrix_of
 
@@ -262,12 +263,6 @@ def test_a_note_is_read_as_it_was_written():
     assert unpack(LevelCode, pack(level), "x") == level
 
 
-def test_a_note_of_a_matrix_without_aliases_is_read():
-    data = {**asdict(matrix_of()), "format": 2}
-    del data["aliases"]
-    assert unpack(Matrix, zlib.compress(json.dumps(data).encode()), "x") == matrix_of()
-
-
 def test_the_variables_that_narrow_the_level_are_shown():
     aliases = (Alias("OLD", {"BEST": "AVX2"}), Alias("NO_AVX512", {}, "-AVX512"))
     matrix = replace(matrix_of(), override="NEW", aliases=aliases)
@@ -352,7 +347,7 @@ def test_notes_whose_parts_do_not_fit():
     ):
         with pytest.raises(AuditError, match=r"^x\.so: its build matrix cannot be read: "):
             unpack(Matrix, pack(damaged), "x.so")
-    text = json.dumps({"format": 2, **asdict(LevelCode("a", "b", {}))})
+    text = json.dumps({"format": MATRIX_FORMAT, **asdict(LevelCode("a", "b", {}))})
     assert unpack(LevelCode, zlib.compress(text.encode()), "x.so").project == "a"
     with pytest.raises(AuditError, match=r"^x\.so: its build matrix cannot be read: "):
         unpack(LevelCode, zlib.compress(b" " * (LONGEST - len(text) + 1) + text.encode(), 1), "x.so")
