@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from ..model.aliases import Alias
 from ..model.languages import LANGUAGES
@@ -157,12 +157,7 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
 
 def bugs_text(matrix: Matrix) -> str:
     """Return the known bugs of the compilers, each with the levels whose code may show it."""
-    return "; ".join(f"at {_places(matrix, levels)}: {bug}" for bug, levels in matrix.known_bugs.items())
-
-
-def _places(matrix: Matrix, levels: Sequence[str]) -> str:
-    built = [level.name for level in matrix.levels if level.verdict == BUILT]
-    return "every level" if list(levels) == built else " ".join(levels)
+    return "; ".join(f"at {' '.join(levels)}: {bug}" for bug, levels in matrix.known_bugs.items())
 
 
 def _languages(matrix: Matrix) -> dict[str, list[str]]:
