@@ -14,10 +14,13 @@ from pathlib import Path
 from ..model.errors import ConfigError, IsagenError
 from ..model.matrix import LevelRow, Matrix
 from ..model.toml import read_toml
-from ..processors.registry import this_cpu_family
-from .lacking import lacking
+from ..processors.detection import ask_permissions, detect
+from ..processors.features import read_features
+from ..processors.registry import this_cpu_family, this_machine
 
 EMULATORS = Path(__file__).with_name("emulators.toml")
+# The script that an emulator runs, with the name of a features file: it prints what `lacking` returns.
+LACKING = "import json, sys; from isagen.testing.places import lacking; print(json.dumps(lacking(sys.argv[1])))"
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,16 @@ class Place:
             return self.problem
         missing = [self.lacks[name] for name in level.features if name in self.lacks]
         return f"{self.name} lacks {' '.join(missing)}" if missing else ""
+
+
+def lacking(features: str) -> Mapping[str, str]:
+    """Return the features of a features file that cannot be used here, each with its name and the reason as a text.
+
+    Raises `CpuError` if the features file is for another processor than this machine's.
+    """
+    known, machine = read_features(features), this_machine(features)
+    cpu = ask_permissions(detect(known, machine), machine)
+    return {name: cpu.missing([name])[0] for name in known.features if cpu.missing([name])}
 
 
 def places(matrix: Matrix, emulated: bool) -> Iterator[Place]:
@@ -73,9 +86,9 @@ def _this_cpu(features: str) -> Place:
 
 @cache
 def _emulated(before: tuple[str, ...], features: str) -> Place:
-    """Return the place of an emulator. `lacking`, run under the emulator, prints the features that it lacks."""
+    """Return the place of an emulator, which runs this Python to find the features that it lacks."""
     name = " ".join(before)
-    command = (*before, sys.executable, "-m", "isagen.testing.lacking", features)
+    command = (*before, sys.executable, "-c", LACKING, features)
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         return Place(name, problem=f"{name} cannot run {sys.executable}")
