@@ -34,9 +34,9 @@ def _section(label: str, matrix: Matrix) -> Iterator[str]:
     yield from (f"### {escaped(title(matrix))}", "", escaped(label), "")
     rows = [[*level_columns(matrix, level), "; ".join(level_lines(matrix, level))] for level in matrix.levels]
     yield from markdown_table((*LEVEL_HEADS, "verdict, features and flags"), rows)
-    compiled = {level.name: level.compiled is not False for level in matrix.levels}
-    grid = [[k.source, *(cell_text(k.levels[name], compiled[name]) for name in compiled)] for k in matrix.kernels]
-    yield from markdown_table(("kernel", *compiled), grid)
+    names = [level.name for level in matrix.levels]
+    grid = [[kernel.source, *(cell_text(kernel.levels[name]) for name in names)] for kernel in matrix.kernels]
+    yield from markdown_table(("kernel", *names), grid)
     yield from (f"- {name}: {escaped(text)}" for name, text in facts(matrix))
     yield ""
 

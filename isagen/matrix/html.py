@@ -16,12 +16,11 @@ from ..model.matrix import Matrix, MatrixCell
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..rendering import render, template_folder
 from .loops import Loop
-from .words import count_text, facts, flags_text, own_features, size_text
+from .words import NOT_COMPILED, count_text, facts, flags_text, own_features, size_text, state_of
 
 # Seconds by kernel source and level.
 Times: TypeAlias = Mapping[str, Mapping[str, float]]
 
-NOT_COMPILED = "not compiled"
 STATES = (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE)
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
 # Lone surrogates, which no page can contain. Python uses some of them for bytes that are not UTF-8 (PEP 383).
@@ -110,11 +109,6 @@ class _Numbers(dict[Hashable, int]):
     def __missing__(self, value: Hashable) -> int:
         self[value] = len(self)
         return self[value]
-
-
-def state_of(cell: MatrixCell) -> str:
-    """Return a cell's verdict, or `NOT_COMPILED` if its verdict is built but it has no object yet."""
-    return NOT_COMPILED if cell.verdict == BUILT and cell.stubs is None and cell.code is None else cell.verdict
 
 
 def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Times) -> tuple[dict[str, Any], list[Any]]:

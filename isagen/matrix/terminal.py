@@ -19,13 +19,14 @@ from ..model.printable import CONTROLS
 from .selection import Selection
 from .words import (
     LEVEL_HEADS,
-    TO_BUILD,
+    NOT_COMPILED,
     disabled_levels,
     facts,
     flags_text,
     level_columns,
     level_lines,
     shared_stubs,
+    state_of,
     title,
     verdict_text,
 )
@@ -35,7 +36,7 @@ SAME = "same code as a lower level"
 MARKS = {
     BUILT: ("+", "green"),
     SAME: ("=", "dim"),
-    TO_BUILD: ("?", "cyan"),
+    NOT_COMPILED: ("?", "cyan"),
     DISABLED: ("-", "yellow"),
     UNAVAILABLE: ("!", "red"),
 }
@@ -69,7 +70,7 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
         yield ""
         yield _grid(matrix)
         shown = {level.name for level in _shown(matrix)}
-        states = {_state(cell, matrix.level(level)) for _, level, cell in matrix.cells() if level in shown}
+        states = {_state(cell) for _, level, cell in matrix.cells() if level in shown}
         marks = ((state, *MARKS[state]) for state in MARKS if state in states)
         yield Text("   ").join(Text(f"{mark} {state}", style) for state, mark, style in marks)
     yield ""
@@ -125,7 +126,7 @@ def _grid(matrix: Matrix) -> Table:
     for number in range(1, len(levels) + 1):
         table.add_column(str(number), no_wrap=True)
     for kernel in matrix.kernels:
-        cells = (MARKS[_state(kernel.levels[level.name], level)] for level in levels)
+        cells = (MARKS[_state(kernel.levels[level.name])] for level in levels)
         table.add_row(_text(kernel.source), *(Text(mark, style) for mark, style in cells))
     return table
 
@@ -135,11 +136,9 @@ def _shown(matrix: Matrix) -> list[LevelRow]:
     return [level for level in matrix.levels if level.verdict != DISABLED]
 
 
-def _state(cell: MatrixCell, level: LevelRow | None) -> str:
+def _state(cell: MatrixCell) -> str:
     """Return the state of a cell, a key of MARKS."""
-    if cell.verdict == BUILT and level is not None and level.compiled is False:
-        return TO_BUILD
-    return SAME if cell.verdict == BUILT and cell.same_as else cell.verdict
+    return SAME if cell.same_as else state_of(cell)
 
 
 def _levels(matrix: Matrix) -> Table:

@@ -12,7 +12,7 @@ from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 
 NEEDED = "every user's CPU must have them"
 WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
-TO_BUILD = "to build"
+NOT_COMPILED = "not compiled"
 TILE = 8192  # bits of a tile register: 16 rows of 512 bits
 UNITS = ("B", "kB", "MB", "GB")
 LEVEL_HEADS = ("level", "code", "widest")
@@ -33,19 +33,22 @@ def width_text(bits: int) -> str:
 
 
 def verdict_text(level: LevelRow) -> str:
-    """Return a level's verdict, or `TO_BUILD` if the level is not compiled yet."""
-    return TO_BUILD if level.verdict == BUILT and level.compiled is False else level.verdict
+    """Return a level's verdict, or `NOT_COMPILED` if it is built, but not compiled yet."""
+    return NOT_COMPILED if level.verdict == BUILT and level.compiled is False else level.verdict
 
 
-def cell_text(cell: MatrixCell, compiled: bool) -> str:
-    """Return a cell as a short text: its verdict, the size of its code, or the level that it folds into.
+def state_of(cell: MatrixCell) -> str:
+    """Return a cell's verdict, or `NOT_COMPILED` if it is built, but not compiled yet."""
+    return NOT_COMPILED if cell.verdict == BUILT and cell.stubs is None else cell.verdict
+
+
+def cell_text(cell: MatrixCell) -> str:
+    """Return a cell as a short text: its state, the size of its code, or the level that it folds into.
 
     A size with a level means that the copy of that level has the same code, but that both copies are linked.
     """
-    if cell.verdict != BUILT:
-        return cell.verdict
-    if not compiled:
-        return TO_BUILD
+    if (state := state_of(cell)) != BUILT:
+        return state
     if cell.folded:
         return f"= {cell.folded}"
     size = BUILT if cell.code is None else size_text(cell.code.code_bytes)

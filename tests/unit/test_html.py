@@ -9,8 +9,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from isagen.matrix.html import NOT_COMPILED, html_text, state_of
+from isagen.matrix.html import html_text
 from isagen.matrix.loops import Loop
+from isagen.matrix.words import NOT_COMPILED, state_of
 from support.matrices import LEVELS, LOOP, loops_of, matrix_of
 from support.matrices import speeds_of as measured
 
