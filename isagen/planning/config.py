@@ -177,9 +177,7 @@ def _override(top: Section, project: Section | None = None) -> Override:
     """
     keys = "override", "override_aliases"
     given, with_aliases = (top if project is None or key in top else project for key in keys)
-    names: tuple[str, ...] = ()
-    if "override" in given:
-        names = given.strings("override") if given.has_type("override", list) else (given.string("override"),)
+    names = given.strings("override", ())
     if "override" in given and not names:
         raise given.fail("override", "is empty", 'name a variable; override = "" is for none')
     for number, name in enumerate(names):

@@ -124,17 +124,6 @@ def aliases_of(config: Config, table: Table) -> tuple[Alias, ...]:
     return tuple(aliases)
 
 
-def check_levels(config: Config, table: Table) -> None:
-    """Raise `ConfigError` for an unknown level in isa.toml, in the settings of all kernels and sets."""
-    select_levels(config.levels, table, f"{config.shown}: levels")
-    for key, kernel in config.kernels.items():
-        select_levels(kernel.levels or (), table, f"{config.shown}: kernels.{key!r}.levels", lowest_too=False)
-    for name, entry in config.sets.items():
-        select_levels(entry.levels or (), table, f"{config.shown}: sets.{name}.levels")
-        aliases_of(config.of_set(name, list(config.sets)), table)
-    aliases_of(config, table)
-
-
 def check_required(plan: Plan, words: str, table: Table, limit: str) -> None:
     """Raise `ConfigError` if a level that `words` require is built for no kernel, or is unavailable for one.
 

@@ -146,7 +146,7 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
         ("compat = true", "compat", "must be a list of strings", ""),
         ("override = 'MY-ISA'", "override", "'MY-ISA' cannot name an environment variable", "letters"),
         ("override = '1SA'", "override", "cannot name an environment variable", ""),
-        ("override = false", "override", "must be a string", ""),
+        ("override = false", "override", "must be a list of strings", ""),
         ("override = []", "override", "is empty", "a variable"),
         ("override = ['A', 'B-C']", "override", "'B-C' cannot name an environment variable", "letters"),
         ("override = ['A', 'B', 'A']", "override", "A is listed twice", "once"),
