@@ -9,12 +9,13 @@ from pathlib import Path
 from ..audit.build_objects import BuildObjects
 from ..binary.formats import is_binary
 from ..binary.reader import Binary
-from ..model.matrix import LevelCode, Matrix
+from ..model.matrix import Matrix
 from ..model.matrix_notes import unpack
 from ..model.objects import CompiledObjects
 from ..model.plan import BUILT
 from ..model.plan_file import read_plan
 from ..model.record import LEVEL_OWNER, MATRIX_OWNER
+from ..model.registrations import LevelCode
 from .planned import planned_matrix, with_code
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any
 
-from ..model.matrix import LevelCode, Matrix, MatrixCell, MatrixCompiler, MatrixKernel
+from ..model.matrix import Matrix, MatrixCell, MatrixCompiler, MatrixKernel
 from ..model.plan import BUILT, Build, Cell
+from ..model.registrations import LevelCode
 from .baseline import baseline_origin, beyond_architecture
 from .paths import without_paths, word_without_path
 
@@ -76,6 +77,8 @@ def with_code(matrix: Matrix, levels: Mapping[str, LevelCode]) -> Matrix:
             if own is not None:
                 lower = ((other, cells[other].code) for other in requires[name] if other in cells)
                 same = (other for other, code in lower if code and own.code and code.digest == own.code.digest)
-                cells[name] = replace(cell, stubs=own.stubs, code=own.code, same_as=next(same, ""), folded=own.folded)
+                cells[name] = replace(
+                    cell, stubs=own.registers, code=own.code, same_as=next(same, ""), folded=own.folded
+                )
         kernels.append(replace(kernel, levels=cells))
     return replace(matrix, kernels=tuple(kernels))

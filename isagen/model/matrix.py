@@ -149,24 +149,3 @@ class Matrix:
         for kernel in self.kernels:
             for name, cell in kernel.levels.items():
                 yield kernel, name, cell
-
-
-@dataclass(frozen=True)
-class KernelCode:
-    """The stubs that one kernel source registers at one level, and its code, None if isagen does not read objects.
-
-    `folded` is the same as in `MatrixCell`.
-    """
-
-    stubs: tuple[str, ...]
-    code: Code | None
-    folded: str = ""
-
-
-@dataclass(frozen=True)
-class LevelCode:
-    """The stubs and code in the objects of one level, by kernel source, as a note of the binary lists them."""
-
-    project: str
-    level: str
-    kernels: Mapping[str, KernelCode] = field(default_factory=dict)

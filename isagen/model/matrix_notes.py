@@ -11,9 +11,10 @@ from typing import TypeVar
 
 from .codec import from_text, to_text
 from .errors import AuditError
-from .matrix import LevelCode, Matrix
+from .matrix import Matrix
 from .names import MATRIX_FORMAT
 from .plan import BUILT, DISABLED, UNAVAILABLE
+from .registrations import LevelCode
 
 T = TypeVar("T", Matrix, LevelCode)
 # The most bytes of JSON that are read: twice the size of a matrix of ten thousand kernels. The limit bounds memory, of

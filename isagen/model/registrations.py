@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from .matrix import Code, KernelCode, LevelCode
+from .matrix import Code
 
 
 @dataclass(frozen=True)
@@ -13,12 +13,22 @@ class Registered:
     """One kernel source at one level.
 
     `registers` are the stubs for which the source registers a function, `without` the stubs for which it registers that
-    it has none. `code` is None if isagen does not read objects.
+    it has none. `code` is None if isagen does not read objects. `folded` is the same as in `MatrixCell`.
     """
 
     registers: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     code: Code | None = None
+    folded: str = ""
+
+
+@dataclass(frozen=True)
+class LevelCode:
+    """The stubs and code in the objects of one level, by kernel source, as a note of the binary lists them."""
+
+    project: str
+    level: str
+    kernels: Mapping[str, Registered] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -40,8 +50,5 @@ class Registrations:
 
     def level_code(self, project: str) -> LevelCode:
         """Return the stubs and code of the level, for the matrix of `project`."""
-        kernels = {
-            source: KernelCode(registered.registers, registered.code, self.folded.get(source, ""))
-            for source, registered in self.kernels.items()
-        }
+        kernels = {source: replace(one, folded=self.folded.get(source, "")) for source, one in self.kernels.items()}
         return LevelCode(project, self.level, kernels)

@@ -17,9 +17,10 @@ from isagen.matrix.terminal import print_matrix
 from isagen.matrix.words import cell_text, code_bytes, level_cells, size_text, width_text
 from isagen.model.aliases import Alias
 from isagen.model.errors import AuditError
-from isagen.model.matrix import LevelCode, Matrix, MatrixCell
+from isagen.model.matrix import Matrix, MatrixCell
 from isagen.model.matrix_notes import LONGEST, pack, unpack
 from isagen.model.names import MATRIX_FORMAT
+from isagen.model.registrations import LevelCode
 from support.checkout import ROOT
 from support.matrices import matrix_of
 
