@@ -43,21 +43,18 @@ class Loop(NamedTuple):
 def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[tuple[str, str], Loop]:
     """Return the hot loops of the compiled `objects` of a build, by kernel source and level.
 
-    Copies of a kernel with the same code have the loop of the lowest of these copies. Raises `AuditError` if an object
-    is damaged or if the decoder is not installed.
+    A copy with the code of a lower level has the loop of that level's copy. Raises `AuditError` if an object is damaged
+    or if the decoder is not installed.
     """
     own = {level.name: own_features(matrix, level) for level in matrix.levels}
-    by_code: dict[tuple[str, str], Loop | None] = {}
-    loops: dict[tuple[str, str], Loop] = {}
+    loops: dict[tuple[str, str], Loop | None] = {}
     for kernel, level, cell in matrix.cells():
         copy = kernel.source, level
-        if copy in objects:
-            key = kernel.source, cell.code.digest if cell.code is not None else level
-            if key not in by_code:
-                by_code[key] = hot_loop(objects[copy], matrix.features, own[level], matrix.baseline)
-            if (loop := by_code[key]) is not None:
-                loops[copy] = loop
-    return loops
+        if copy in objects and cell.same_as:
+            loops[copy] = loops.get((kernel.source, cell.same_as))
+        elif copy in objects:
+            loops[copy] = hot_loop(objects[copy], matrix.features, own[level], matrix.baseline)
+    return {copy: loop for copy, loop in loops.items() if loop is not None}
 
 
 def hot_loop(path: Path, features: str, own: tuple[str, ...], baseline: tuple[str, ...]) -> Loop | None:

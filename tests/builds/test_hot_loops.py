@@ -171,7 +171,7 @@ def test_the_same_code_is_searched_once(tmp_path):
     """A copy with the code of a lower one has its loop: its object is not opened."""
     matrix = matrix_of(1)
     kernel = matrix.kernels[0]
-    cells = {**kernel.levels, "AVX512": replace(kernel.levels["AVX512"], code=kernel.levels["AVX2"].code)}
+    cells = {**kernel.levels, "AVX512": replace(kernel.levels["AVX512"], same_as="AVX2")}
     matrix = replace(matrix, kernels=(replace(kernel, levels=cells),))
     made, gone = compiled(tmp_path, "gcc", LOOPS, ".s"), tmp_path / "gone.o"
     found = hot_loops(matrix, {(kernel.source, "AVX2"): made, (kernel.source, "AVX512"): gone})
