@@ -33,18 +33,11 @@ FRAGMENT_FILES = {
 CHECKSUM = re.compile(r"(?<![^\n])\n?# isagen-checksum: ([0-9a-f]{16})\n\Z")
 OPTIONS_BEGIN = "# isagen: options, kept up to date by `isagen init`"
 OPTIONS_END = "# isagen: end of options"
-PROJECT_FILES = {
-    "pyproject.toml": "pyproject.toml.j2",
-    "meson.build": "meson.build.j2",
-    "kernels/dot.h": "dot.h.j2",
-    "kernels/dot.cpp": "dot.cpp.j2",
-    "kernels/level.cpp": "level.cpp.j2",
-    "src/core.cpp": "core.cpp.j2",
-    "src/{name}/__init__.py": "__init__.py.j2",
-    "tests/test_dot.py": "test_dot.py.j2",
-    "README.md": "README.md.j2",
-    ".gitignore": "gitignore.j2",
-}
+# The files of a new project. The template of each is called like the file, without a dot at the start.
+PROJECT_FILES = (
+    *("pyproject.toml", "meson.build", "kernels/dot.h", "kernels/dot.cpp", "kernels/level.cpp", "src/core.cpp"),
+    *("src/{name}/__init__.py", "tests/test_dot.py", "README.md", ".gitignore"),
+)
 # Folders of a new project: the package cannot have one of these names.
 TAKEN_NAMES = ("isagen", "kernels", "src", "tests", "build")
 # Files and folders beside which a new project may be written: hidden ones, and texts about a project.
@@ -151,10 +144,10 @@ def _checksum(text: str) -> str:
 
 
 def _scaffold(folder: Path, package: str, fragment: str) -> Iterator[tuple[str, str]]:
-    for pattern, template in PROJECT_FILES.items():
-        if HARMLESS.fullmatch(pattern) and (folder / pattern).exists():
-            continue
-        yield pattern.format(name=package), render(f"project/{template}", name=package, fragment=fragment)
+    for pattern in PROJECT_FILES:
+        if not (HARMLESS.fullmatch(pattern) and (folder / pattern).exists()):
+            template = f"project/{PurePosixPath(pattern).name.lstrip('.')}.j2"
+            yield pattern.format(name=package), render(template, name=package, fragment=fragment)
 
 
 def _options(folder: Path) -> tuple[Path, str]:
