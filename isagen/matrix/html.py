@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from markupsafe import Markup
@@ -103,17 +103,10 @@ def _embedded(data: Any) -> Markup:
 # ---- the data: long lists of flags, and loops, are listed once, and cells contain their indexes
 
 
-class _Numbers(dict[Hashable, int]):
-    """Maps each value to its index in a list; a new value is added at the end."""
-
-    def __missing__(self, value: Hashable) -> int:
-        self[value] = len(self)
-        return self[value]
-
-
 def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Times) -> tuple[dict[str, Any], list[Any]]:
     """Return a matrix as data for the scripts, and its list of loops."""
-    flags, loop_numbers = _Numbers(), _Numbers()
+    flags: dict[tuple[str, ...], int] = {}
+    loop_numbers: dict[Loop, int] = {}
 
     def cell_data(source: str, level: str, cell: MatrixCell) -> dict[str, Any]:
         code, loop = cell.code, loops.get((source, level))
@@ -121,13 +114,13 @@ def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Tim
         return {
             "state": state_of(cell),
             "reason": cell.reason,
-            "flags": flags[cell.flags],
+            "flags": flags.setdefault(cell.flags, len(flags)),
             "copy": cell.copy,
             "stubs": cell.stubs,
             "code": {**vars(code), "digest": bool(code.digest)} if code is not None else None,
             "same_as": cell.same_as,
             "folded": cell.folded,
-            "loop": loop_numbers[loop] if loop is not None else None,
+            "loop": loop_numbers.setdefault(loop, len(loop_numbers)) if loop is not None else None,
             "speed": speed,
             "time": time,
         }
