@@ -74,10 +74,9 @@ def _run_where_it_can(
         if not problem:
             return _run_at(place, level, list(built), command)
         problems.append(problem)
-    # The first place is this CPU, whose reason is the most useful. The last is the emulator's model with most features.
-    if emulated or len(problems) == 1:
-        return Run(level, NOT_RUN, reason=problems[-1])
-    return Run(level, NOT_RUN, reason=f"{problems[0]}; {place.problem or f'{place.name} does not run it either'}")
+    # The first place is this CPU. The last is the emulator's model with most features.
+    reasons = dict.fromkeys((*([] if emulated else problems[:1]), problems[-1]))
+    return Run(level, NOT_RUN, reason="; ".join(reasons))
 
 
 def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequence[str]) -> Run:
