@@ -101,7 +101,7 @@ def load_config(path: Path) -> Config:
     top = read_toml(path, ConfigError, path.name)
     kernels = {}
     for source, section in top.sections("kernels"):
-        register = _register(section, source)
+        register = _register(section)
         kernels[source] = section.record(KernelConfig, register=register)
         for arg in kernels[source].args or ():
             reject_flag(arg, section.where("args"), ConfigError)
@@ -114,9 +114,7 @@ def load_config(path: Path) -> Config:
     if withhold and not VARIABLE.match(withhold):
         raise top.fail("withhold", f"{withhold!r} cannot name a function in C", "use letters, digits and _")
     compat = tuple(dict.fromkeys(top.strings("compat", ())))
-    for name in compat:
-        if name not in COMPAT:
-            raise top.fail("compat", f"isagen has no headers in place of those of {name!r}", did_you_mean(name, COMPAT))
+    top.check("compat", "project with compat headers", compat, COMPAT)
     return top.record(
         Config,
         path=path,
@@ -133,8 +131,8 @@ def load_config(path: Path) -> Config:
     )
 
 
-def _register(kernel: Section, key: str) -> Mapping[str, str]:
-    """Read the functions that isagen registers, by stub; `key` is the path or pattern of the entry."""
+def _register(kernel: Section) -> Mapping[str, str]:
+    """Read the functions that isagen registers, by stub."""
     section = kernel.section("register")
     functions: dict[str, str] = {}
     for name, value in section.texts().items():
@@ -148,9 +146,6 @@ def _register(kernel: Section, key: str) -> Mapping[str, str]:
                 stub, f"{function!r} cannot be registered for it", 'write register = { my_stub = "my_function" }'
             )
     header = kernel.string("header", "")
-    # A pattern may give the header to kernels whose own entries have `register`.
-    if header and not functions and not WILDCARD.search(key):
-        raise kernel.fail("header", "has no use without register", 'add register = { my_stub = "my_function" }')
     if re.search(r'["\\\r\n]', header):
         raise kernel.fail("header", f"{header!r} cannot be included", "name it as #include does, without quotes")
     return functions
