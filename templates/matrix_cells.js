@@ -199,37 +199,6 @@ const VIEWS = {
       ["alike", "= the lowest level with the same code: this copy gains nothing"],
     ],
   },
-  speed: {
-    label: "Speed",
-    has: (build) => build.kernels.some(({ cells }) => cells.some((cell) => cell && cell.speed)),
-    cell(build, cell, number, cells) {
-      const ratio = cell.speed;
-      if (!ratio) return ["off", "·", "not measured", 0];
-      const best = Math.max(...cells.map((one) => (one && one.speed) || 0)) === ratio && number > 0;
-      const step = ratio < 0.97 ? "slow" : `s${Math.max(0, Math.min(STEPS - 1, Math.floor(Math.log2(ratio) * 2)))}`;
-      return [
-        `${step}${best ? " best" : ""}`,
-        format.times(ratio),
-        best ? `${format.times(ratio)}, the fastest` : "",
-        ratio,
-      ];
-    },
-    head(build, number) {
-      const found = columnOf(build, number)
-        .map((cell) => cell.speed)
-        .filter(Boolean);
-      return found.length ? `${format.times(Math.exp(sum(found.map(Math.log)) / found.length))} mean` : "";
-    },
-    legend: (build) => [
-      ["slow", "slower"],
-      ["s0", "1×"],
-      ["s2", "2×"],
-      ["s4", "4×"],
-      ["s6", "8×"],
-      ["s3 best", "fastest"],
-      ["", `times the speed at ${build.levels[0].name}`, "note"],
-    ],
-  },
 };
 
 function anyCode(build, test) {
@@ -240,7 +209,7 @@ function anyCode(build, test) {
 function shown(build, view, cells, number) {
   const cell = cells[number];
   if (!cell) return ["off", "", "no such copy", -1];
-  if (view === VIEWS.verdict || cell.code) return view.cell(build, cell, number, cells);
+  if (view === VIEWS.verdict || cell.code) return view.cell(build, cell, number);
   const state = cell.state;
   return [`off ${state === "built" ? "" : flat(state)}`, GLYPHS[state], state === "built" ? "no data" : state, -1];
 }

@@ -65,8 +65,6 @@ function figures(build, cells, number) {
         "code, constants and variables of this copy, without debug information",
       ),);
   }
-  if (cell.speed) found.push(figure(format.times(cell.speed), `the speed at ${build.levels[0].name}`));
-  if (cell.time) found.push(figure(`${short(cell.time)} µs`, "measured"));
   return found.length > 0 && el("dl", { class: "figures" }, found);
 }
 

@@ -6,7 +6,6 @@ import argparse
 import io
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from ..matrix.built import objects_of
 from ..matrix.difference import differences
@@ -18,8 +17,7 @@ from ..matrix.selection import selection_here
 from ..matrix.terminal import print_matrix
 from ..matrix.where import Found, find_matrices
 from ..matrix.why import Explanation, explain
-from ..model.errors import ConfigError, ProjectError
-from ..tune.results import read_results
+from ..model.errors import ProjectError
 from .output import add_output, standard_output, write, write_data, write_lines
 from .parser import Commands
 
@@ -37,23 +35,15 @@ def add_matrix(commands: Commands) -> None:
     )
     parser.add_argument("where", nargs="+", metavar="WHERE", help=WHERE)
     add_output(parser, FORMATS)
-    parser.add_argument(
-        "--speeds",
-        type=Path,
-        metavar="FILE.json",
-        help="speeds that `isagen tune --save` wrote, shown with --format html",
-    )
     parser.add_argument("--flags", action="store_true", help="show each level's flags, in the terminal")
     parser.set_defaults(run=run_matrix)
 
 
 def run_matrix(options: argparse.Namespace) -> int:
     """Run `isagen matrix`."""
-    if options.speeds is not None and options.format != "html":
-        raise ConfigError("is shown in a page only", where="--speeds", remedy="give --format html too")
     matrices = [found for where in options.where for found in find_matrices(where)]
     if options.format == "html":
-        write(options, _page(matrices, options.speeds))
+        write(options, _page(matrices))
     elif options.format == "terminal":
         stream = io.StringIO() if options.output is not None else standard_output()
         for number, found in enumerate(matrices):
@@ -69,14 +59,14 @@ def run_matrix(options: argparse.Namespace) -> int:
     return 0
 
 
-def _page(matrices: Sequence[Found], speeds: Path | None) -> str:
+def _page(matrices: Sequence[Found]) -> str:
     """Return a page of matrices, those of build folders with their hot loops."""
     builds = []
     for found in matrices:
         label = f"{found.label}, {found.matrix.project}" if len(matrices) > 1 else found.label
         loops = hot_loops(found.matrix, objects_of(found.plan)) if found.plan is not None else {}
         builds.append((label, found.matrix, loops))
-    return html_text(builds, read_results(speeds).medians if speeds is not None else None)
+    return html_text(builds)
 
 
 def add_why(commands: Commands) -> None:

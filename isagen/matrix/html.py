@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from markupsafe import Markup
 
@@ -18,9 +18,6 @@ from ..rendering import render, template_folder
 from .loops import Loop
 from .words import NOT_COMPILED, count_text, facts, flags_text, own_features, size_text, state_of
 
-# Seconds by kernel source and level.
-Times: TypeAlias = Mapping[str, Mapping[str, float]]
-
 STATES = (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE)
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
 # Lone surrogates, which no page can contain. Python uses some of them for bytes that are not UTF-8 (PEP 383).
@@ -29,16 +26,13 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 MARKUP = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
-def html_text(builds: Sequence[tuple[str, Matrix, Mapping[tuple[str, str], Loop]]], times: Times | None = None) -> str:
-    """Return the page of matrices, each with its label in the page's menu, and its hot loops by source and level.
-
-    `times` are shown in every matrix that has their kernels.
-    """
+def html_text(builds: Sequence[tuple[str, Matrix, Mapping[tuple[str, str], Loop]]]) -> str:
+    """Return the page of matrices, each with its label in the page's menu, and its hot loops by source and level."""
     css, *scripts = ((template_folder() / name).read_text(encoding="utf-8") for name in ("matrix.css", *SCRIPTS))
     projects = dict.fromkeys(matrix.project or label for label, matrix, _ in builds)
     text = render(
         "matrix.html.j2",
-        builds=[_build(label, matrix, loops, times or {}) for label, matrix, loops in builds],
+        builds=[_build(label, matrix, loops) for label, matrix, loops in builds],
         flags_text=flags_text,
         verdict=_verdict,
         title=", ".join(projects) or "no build",
@@ -50,7 +44,7 @@ def html_text(builds: Sequence[tuple[str, Matrix, Mapping[tuple[str, str], Loop]
     return SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _build(label: str, matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Times) -> dict[str, Any]:
+def _build(label: str, matrix: Matrix, loops: Mapping[tuple[str, str], Loop]) -> dict[str, Any]:
     """Return the values of one matrix for the template.
 
     `shares` are the parts of the bar above the matrix, (style class, percent of all cells) for each verdict, and
@@ -67,7 +61,7 @@ def _build(label: str, matrix: Matrix, loops: Mapping[tuple[str, str], Loop], ti
         tally.append((f"{same} identical to a lower level{linked}", "same"))
     if code := sum(cell.code.code_bytes for cell in cells if cell.code is not None and not cell.folded):
         tally.append((f"{size_text(code)} of code", "code"))
-    data, shown_loops = build_data(matrix, loops, times)
+    data, shown_loops = build_data(matrix, loops)
     return {
         "label": label,
         "matrix": matrix,
@@ -103,14 +97,13 @@ def _embedded(data: Any) -> Markup:
 # ---- the data: long lists of flags, and loops, are listed once, and cells contain their indexes
 
 
-def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Times) -> tuple[dict[str, Any], list[Any]]:
+def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop]) -> tuple[dict[str, Any], list[Any]]:
     """Return a matrix as data for the scripts, and its list of loops."""
     flags: dict[tuple[str, ...], int] = {}
     loop_numbers: dict[Loop, int] = {}
 
     def cell_data(source: str, level: str, cell: MatrixCell) -> dict[str, Any]:
         code, loop = cell.code, loops.get((source, level))
-        speed, time = _speed(times.get(source, {}), matrix.levels[0].name, level)
         return {
             "state": state_of(cell),
             "reason": cell.reason,
@@ -121,8 +114,6 @@ def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Tim
             "same_as": cell.same_as,
             "folded": cell.folded,
             "loop": loop_numbers.setdefault(loop, len(loop_numbers)) if loop is not None else None,
-            "speed": speed,
-            "time": time,
         }
 
     codes = [cell.code for _, _, cell in matrix.cells() if cell.code is not None]
@@ -144,11 +135,3 @@ def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop], times: Tim
         "flags": list(flags),
     }
     return data, list(loop_numbers)
-
-
-def _speed(times: Mapping[str, float], lowest: str, level: str) -> tuple[float | None, float | None]:
-    """Return a copy's speed relative to the `lowest` level, and its time in microseconds; None if not measured."""
-    if level not in times:
-        return None, None
-    ratio = round(times[lowest] / times[level], 4) if lowest in times else None
-    return ratio, round(times[level] * 1e6, 4)

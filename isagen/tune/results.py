@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 from ..model.codec import from_text, to_text
 from ..model.errors import ConfigError
@@ -40,14 +39,6 @@ class Results:
     requires: Mapping[str, tuple[str, ...]]
     bytes: Mapping[str, Mapping[str, int]]
     kernels: Mapping[str, Timed]
-
-    @property
-    def medians(self) -> dict[str, dict[str, float]]:
-        """The median seconds, by kernel source and level."""
-        return {
-            source: {level: median(seconds) for level, seconds in timed.seconds.items()}
-            for source, timed in self.kernels.items()
-        }
 
 
 def results_text(results: Results) -> str:

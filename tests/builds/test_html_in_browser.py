@@ -11,7 +11,7 @@ from isagen.matrix.html import html_text
 from isagen.model.matrix import Code
 from support.browser import Browser, find_browser
 from support.checkout import ROOT
-from support.matrices import loops_of, matrix_of, speeds_of
+from support.matrices import loops_of, matrix_of
 
 SHIFT = 8
 # What a render takes, from the start of the page's load until the picture is made.
@@ -49,9 +49,9 @@ def files(tmp_path_factory):
     """Pages of five kernels, of 500, of two builds, and of names that are hard to show."""
     folder = tmp_path_factory.mktemp("pages")
 
-    def write(name, matrices, speeds=None):
+    def write(name, matrices):
         path = folder / f"{name}.html"
-        path.write_text(html_text(matrices, speeds), encoding="utf-8")
+        path.write_text(html_text(matrices), encoding="utf-8")
         return path
 
     few, many = matrix_of(5), matrix_of(500)
@@ -59,8 +59,8 @@ def files(tmp_path_factory):
     first = replace(few.kernels[0], source="</script><img src=x onerror=alert(1)>.cpp")
     nasty = replace(few, kernels=(first, *few.kernels[1:]))
     return {
-        "few": write("few", [("hello", few, loops_of(few))], speeds_of(few)),
-        "many": write("many", [("hello", many, loops_of(many))], speeds_of(many)),
+        "few": write("few", [("hello", few, loops_of(few))]),
+        "many": write("many", [("hello", many, loops_of(many))]),
         "two": write("two", [("gcc", matrix_of(3, "one"), {}), ("clang", matrix_of(4, "two"), {})]),
         "nasty": write("nasty", [("hello", nasty, {})]),
         "undecoded": write("undecoded", [("hello", undecoded, {})]),

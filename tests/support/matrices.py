@@ -135,21 +135,6 @@ def code_of(level: str, own: tuple[str, ...], width: int, size: int, random: Ran
     )
 
 
-def speeds_of(matrix: Matrix, seed: int = 2) -> dict[str, dict[str, float]]:
-    """Seconds of the copies of every other kernel."""
-    random = Random(seed)
-    found = {}
-    for kernel in matrix.kernels[::2]:
-        lowest = random.uniform(2e-6, 4e-4)
-        built = [name for name, cell in kernel.levels.items() if cell.code is not None]
-        gain = {"DEFAULT": 1.0, "AVX2": 1.9, "AVX2_VNNI": 2.1, "AVX512": 2.6, "AVX512_VNNI": 3.8}
-        found[kernel.source] = {
-            name: round(lowest / (gain.get(name, 4.1) * (random.uniform(0.4, 1.3) if name != "DEFAULT" else 1)), 9)
-            for name in built
-        }
-    return found
-
-
 LOOP = Loop(
     "(anonymous namespace)::dot(unsigned char const*, signed char const*, unsigned long)",
     tuple(

@@ -13,7 +13,6 @@ from isagen.matrix.html import html_text
 from isagen.matrix.loops import Loop
 from isagen.matrix.words import NOT_COMPILED, state_of
 from support.matrices import LEVELS, LOOP, loops_of, matrix_of
-from support.matrices import speeds_of as measured
 
 NASTY = """</script><script>alert(1)</script><!--<b>&amp;'"`${x}\u2028{{ 7 * 7 }}{% raw %}\\ .cpp"""
 
@@ -95,7 +94,7 @@ def test_the_page_is_small(kernels):
 
 def test_five_hundred_kernels_are_below_two_megabytes():
     matrix = matrix_of(500)
-    text = html_text([("hello", matrix, loops_of(matrix))], measured(matrix))
+    text = html_text([("hello", matrix, loops_of(matrix))])
     assert len(text.encode()) < 2_000_000
 
 
@@ -195,20 +194,3 @@ def test_several_matrices_are_chosen_by_their_labels():
     # A loop is shown in its own build only.
     assert all(cell["loop"] is None for kernel in data_of(text, 0)["kernels"] for cell in kernel["cells"])
     assert any(cell["loop"] == 0 for kernel in data_of(text, 1)["kernels"] for cell in kernel["cells"])
-
-
-# ---- speeds
-
-
-def test_speeds_are_in_the_page():
-    matrix = matrix_of(1)
-    source = matrix.kernels[0].source
-    data = data_of(html_text([("hello", matrix, {})], times={source: {"DEFAULT": 8e-6, "AVX2": 2e-6}}))
-    assert [[cell["speed"], cell["time"]] for cell in data["kernels"][0]["cells"][:3]] == [
-        [1.0, 8.0],
-        [4.0, 2.0],
-        [None, None],
-    ]
-    data = data_of(html_text([("hello", matrix, {})], times={source: {"AVX2": 2e-6}}))
-    cells = data["kernels"][0]["cells"]
-    assert [(cell["speed"], cell["time"]) for cell in cells[:2]] == [(None, None), (None, 2.0)]

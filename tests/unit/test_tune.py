@@ -2,17 +2,13 @@
 
 import random
 import tomllib
-from dataclasses import replace
 
 import pytest
 
-from isagen.cli import main
-from isagen.matrix.where import Found
 from isagen.model.errors import ConfigError, ProjectError
 from isagen.tune.judge import EQUAL, PAYS, SAME_CODE, SLOWER, UNKNOWN, advise, compare, judge, text_of
 from isagen.tune.measure import LINE, run_rounds
 from isagen.tune.results import Results, Timed, read_results, results_text
-from support.matrices import matrix_of
 
 LEVELS = ("BASE", "WIDE", "HUGE")
 
@@ -111,18 +107,6 @@ def test_results_are_read_as_written(tmp_path):
     path = tmp_path / "zen.json"
     path.write_text(results_text(results("ü", BASE=1, WIDE=2)))
     assert read_results(path) == results("ü", BASE=1, WIDE=2)
-
-
-def test_a_page_shows_the_medians(tmp_path, monkeypatch, capsys):
-    """`isagen matrix --speeds` reads what `isagen tune --save` wrote."""
-    matrix = matrix_of(1)
-    timed = Timed({"DEFAULT": (8e-6,) * 6, "AVX2": (1e-6, 2e-6, 2e-6, 2e-6, 2e-6, 9.0)}, {})
-    measured = replace(results("Zen", BASE=1, WIDE=2), kernels={matrix.kernels[0].source: timed})
-    (tmp_path / "zen.json").write_text(results_text(measured))
-    monkeypatch.setattr("isagen.cli.matrix.find_matrices", lambda where: [Found(where, matrix)])
-    assert main(["matrix", "--format", "html", "--speeds", str(tmp_path / "zen.json"), "x.so"]) == 0
-    assert '"speed":4.0,"time":2.0' in capsys.readouterr().out
-    assert main(["matrix", "--speeds", "zen.json", "x.so"]) == 1
 
 
 def changed(**seconds: tuple[float, ...]) -> str:
