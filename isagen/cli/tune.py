@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
 from ..model.errors import ConfigError
-from ..model.files import write_if_changed
-from ..tune.judge import advise, text_of
+from ..tune.judge import FEWEST, PROGRAM, advise, text_of
 from ..tune.measure import measure, only_matrix
-from ..tune.results import FEWEST, PROGRAM, read_results, results_text
 from .matrix import WHERE
 from .output import add_output, write_data, write_lines
 from .parser import Commands
@@ -32,10 +29,6 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--margin", type=float, default=3, help="the gain in percent that makes a copy worth its bytes; default: 3"
     )
-    parser.add_argument("--save", type=Path, metavar="FILE", help="write the times to FILE, to merge on other machines")
-    parser.add_argument(
-        "--merge", type=Path, action="append", default=[], metavar="FILE", help="count the times of a FILE too"
-    )
     add_output(parser, ("text", "json"))
     parser.usage = "%(prog)s [options] WHERE -- COMMAND ..."
     parser.rest = "args"
@@ -45,31 +38,24 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     _check(options)
-    earlier = [read_results(path) for path in options.merge]
-    measured = []
-    if options.args:
-        unknown: set[str] = set()
-        with Progress() as line:
-            measured.append(measure(only_matrix(options.where), options.args, options.rounds, line.show, unknown))
-        if PROGRAM in measured[0].kernels:
-            print("isagen: no line names a kernel: the time of the whole command counts", file=sys.stderr)
-        if unknown:
-            names = ", ".join(sorted(unknown))
-            print(f"isagen: lines of these names are left out, because no kernel has them: {names}", file=sys.stderr)
-    if options.save:
-        write_if_changed(options.save, results_text(measured[0]))
-    results = [*measured, *earlier]
+    unknown: set[str] = set()
+    with Progress() as line:
+        results = measure(only_matrix(options.where), options.args, options.rounds, line.show, unknown)
+    if PROGRAM in results.kernels:
+        print("isagen: no line names a kernel: the time of the whole command counts", file=sys.stderr)
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        print(f"isagen: lines of these names are left out, because no kernel has them: {names}", file=sys.stderr)
     advice = advise(results, options.margin / 100)
     if options.format == "json":
         write_data(options, {"kernels": [{**asdict(one), "dropped": one.dropped} for one in advice]})
     else:
-        write_lines(options, text_of(advice, len(results) > 1).splitlines(), indent=" " * 8)
+        write_lines(options, text_of(advice).splitlines(), indent=" " * 8)
     return 0
 
 
 def _check(options: argparse.Namespace) -> None:
     """Raise `ConfigError` for options that cannot work, before a benchmark runs for minutes."""
-    no_command = not options.args and (options.save or not options.merge)
     for wrong, where, message, remedy in (
         (options.rounds < FEWEST, "--rounds", f"{options.rounds} rounds are too few", f"give at least {FEWEST}"),
         (
@@ -78,7 +64,7 @@ def _check(options: argparse.Namespace) -> None:
             f"{options.margin} is not from 0 to 100 percent",
             "give one: --margin 3",
         ),
-        (no_command, "isagen tune", "there is no benchmark", "name it: isagen tune build -- python bench.py"),
+        (not options.args, "isagen tune", "there is no benchmark", "name it: isagen tune build -- python bench.py"),
     ):
         if wrong:
             raise ConfigError(message, where=where, remedy=remedy)

@@ -13,25 +13,45 @@ from itertools import accumulate
 from math import comb
 from statistics import median
 
-from ..model.errors import ConfigError
-from .results import PROGRAM, Results, Timed
-
+# The key of the whole program, which replaces kernel sources if a benchmark prints no times of kernels.
+PROGRAM = ""
+# The fewest rounds that give a confidence interval of `CONFIDENCE`.
+FEWEST = 6
 # The verdicts on a level: faster by more than the margin; slower; neither; or the noise is greater than the margin.
 PAYS, SLOWER, EQUAL, UNKNOWN = "pays", "slower", "no difference", "no difference beyond the noise"
 SAME_CODE = "same code"
 CONFIDENCE = 0.95
 
-Times = Mapping[str, Sequence[float]]
+
+@dataclass(frozen=True)
+class Timed:
+    """The times of one kernel, in seconds by level and round, and the digests of its copies' code by level."""
+
+    seconds: Mapping[str, tuple[float, ...]]
+    code: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Results:
+    """A measurement on this machine.
+
+    `levels` are the levels of the build, lowest first. `requires` lists the levels that each of them requires. `bytes`
+    are the bytes that each copy adds to the program, by kernel source and level.
+    """
+
+    levels: tuple[str, ...]
+    requires: Mapping[str, tuple[str, ...]]
+    bytes: Mapping[str, Mapping[str, int]]
+    kernels: Mapping[str, Timed]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A level compared with the level `against` on one machine.
+    """A level compared with the level `against`.
 
     The level is `speedup` times as fast as `against`. The confidence interval of the speedup is from `low` to `high`.
     """
 
-    machine: str
     against: str
     speedup: float
     low: float
@@ -48,36 +68,29 @@ class Judged:
     comparisons: tuple[Comparison, ...] = ()
 
 
-def judge(
-    levels: Sequence[str],
-    requires: Mapping[str, Sequence[str]],
-    machines: Mapping[str, Times],
-    codes: Mapping[str, str],
-    margin: float,
-) -> list[Judged]:
-    """Return the verdict on each of a kernel's `levels`, lowest first, by the times of each level on each machine.
+def judge(levels: Sequence[str], requires: Mapping[str, Sequence[str]], timed: Timed, margin: float) -> list[Judged]:
+    """Return the verdict on each of a kernel's `levels`, lowest first.
 
-    `codes` are digests of the copies' code, as far as they are known. A level is compared with the levels that could
-    run in its place: on this machine, the next lower level that is kept; on others, the best level that it `requires`.
-    A level is dropped if no comparison on any machine shows that it pays or may pay.
+    A level is compared with the levels that could run in its place: on this machine, the next lower level that is kept;
+    on others, the best level that it `requires`. A level is dropped if no comparison shows that it pays or may pay.
     """
+    times, code = timed.seconds, timed.code
     verdicts = [Judged(levels[0], True)]
     for level in levels[1:]:
-        kept = [judged.level for judged in verdicts if judged.keep]
+        measured = level in times
+        below = [one.level for one in verdicts if one.keep and one.level in times and measured]
+        required = [name for name in below if name in requires.get(level, ())]
         comparisons = []
-        for machine, times in machines.items():
-            below = [name for name in kept if name in times] if level in times else []
-            required = [name for name in below if name in requires.get(level, ())]
-            for against in dict.fromkeys([*below[-1:], *required[-1:]]):
-                same = level in codes and codes[level] == codes.get(against)
-                comparisons.append(compare(machine, against, times[against], times[level], margin, same))
+        for against in dict.fromkeys([*below[-1:], *required[-1:]]):
+            same = level in code and code[level] == code.get(against)
+            comparisons.append(compare(against, times[against], times[level], margin, same))
         keep = not comparisons or any(comparison.verdict in (PAYS, UNKNOWN) for comparison in comparisons)
         verdicts.append(Judged(level, keep, tuple(comparisons)))
     return verdicts
 
 
 def compare(
-    machine: str, against: str, before: Sequence[float], after: Sequence[float], margin: float, same: bool = False
+    against: str, before: Sequence[float], after: Sequence[float], margin: float, same: bool = False
 ) -> Comparison:
     """Compare the times of a level, `after`, with those of the level `against`, `before`, round by round.
 
@@ -87,7 +100,7 @@ def compare(
     ratios = sorted(slow / fast for slow, fast in zip(before, after, strict=True))
     place = _outside(len(ratios))
     low, high = ratios[place], ratios[-1 - place]
-    return Comparison(machine, against, median(ratios), low, high, SAME_CODE if same else _verdict(low, high, margin))
+    return Comparison(against, median(ratios), low, high, SAME_CODE if same else _verdict(low, high, margin))
 
 
 def _verdict(low: float, high: float, margin: float) -> str:
@@ -118,37 +131,19 @@ class Advice:
         return tuple(judged.level for judged in self.levels if not judged.keep)
 
 
-def advise(results: Sequence[Results], margin: float) -> list[Advice]:
-    """Return the advice on each kernel by the results of all machines.
-
-    Raises `ConfigError` if the results are not of one project, or if two contain times of different code of a kernel.
-    """
-    first = results[0]
-    kernels: dict[str, dict[str, Timed]] = {}
-    for number, result in enumerate(results, 1):
-        machine = result.cpu if len(results) == 1 else f"{number}: {result.cpu}"
-        for source, timed in result.kernels.items():
-            machines = kernels.setdefault(source, {})
-            if result.project != first.project or any(timed.code != other.code for other in machines.values()):
-                raise ConfigError(
-                    f"has times of other code: {result.project}, {source or 'the whole program'}",
-                    where=machine,
-                    remedy="merge results of the same sources and compilers",
-                )
-            machines[machine] = timed
+def advise(results: Results, margin: float) -> list[Advice]:
+    """Return the advice on each kernel."""
     advice = []
-    for source, machines in kernels.items():
-        code = next(iter(machines.values())).code
-        times = {machine: timed.seconds for machine, timed in machines.items()}
-        sizes = first.bytes.get(source, {})
-        levels = [level for level in first.levels if source == PROGRAM or level in sizes or level in code]
-        verdicts = judge(levels or first.levels, first.requires, times, code, margin)
+    for source, timed in results.kernels.items():
+        sizes = results.bytes.get(source, {})
+        levels = [level for level in results.levels if source == PROGRAM or level in sizes or level in timed.code]
+        verdicts = judge(levels or results.levels, results.requires, timed, margin)
         advice.append(Advice(source, tuple(verdicts), sizes))
     return advice
 
 
-def text_of(advice: Iterable[Advice], several: bool) -> str:
-    """Return a line for each level of each kernel. With `several` machines, lines name the machines."""
+def text_of(advice: Iterable[Advice]) -> str:
+    """Return a line for each level of each kernel."""
     lines = []
     for kernel in advice:
         lines.append(kernel.source or "the whole program")
@@ -156,7 +151,7 @@ def text_of(advice: Iterable[Advice], several: bool) -> str:
             lines.append(f"  {kernel.levels[0].level} alone is built")
         for judged in kernel.levels[1:]:
             size = f"{kernel.bytes[judged.level]:,} bytes" if judged.level in kernel.bytes else ""
-            reasons = "; ".join(shown(comparison, several) for comparison in judged.comparisons) or "not measured"
+            reasons = "; ".join(map(shown, judged.comparisons)) or "not measured"
             verb = "keep" if judged.keep else "drop"
             lines.append(f"  {verb}  {judged.level:<12} {size:>15}  {reasons}")
         if kernel.dropped:
@@ -165,8 +160,7 @@ def text_of(advice: Iterable[Advice], several: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def shown(comparison: Comparison, several: bool) -> str:
-    """Return a comparison as words: 2.31 x AVX2 (2.20 to 2.40): pays. With `several` machines, the machine is first."""
-    machine = f"{comparison.machine}: " if several else ""
+def shown(comparison: Comparison) -> str:
+    """Return a comparison as words: 2.31 x AVX2 (2.20 to 2.40): pays."""
     bounds = f"({comparison.low:.2f} to {comparison.high:.2f})"
-    return f"{machine}{comparison.speedup:.2f} x {comparison.against} {bounds}: {comparison.verdict}"
+    return f"{comparison.speedup:.2f} x {comparison.against} {bounds}: {comparison.verdict}"

@@ -17,9 +17,8 @@ from ..matrix.why import find_kernels
 from ..model.errors import ProjectError
 from ..model.matrix import Matrix
 from ..model.plan import BUILT
-from ..processors.registry import this_machine
 from ..testing.runs import status_text
-from .results import PROGRAM, Results, Timed
+from .judge import PROGRAM, Results, Timed
 
 # A line of a benchmark: the path of a kernel, the end of the path, or a stub; and seconds.
 LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+]?\d*\.?\d+\.?(?:e[-+]?\d+)?)(?:[ \t]*s)?[ \t]*\r?$", re.MULTILINE)
@@ -60,8 +59,6 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
         digests[PROGRAM][level] = sha256("\n".join(of_level).encode()).hexdigest()
         sizes[PROGRAM][level] = sum(by_level.get(level, 0) for by_level in sizes.values())
     return Results(
-        cpu=this_machine(matrix.features).cpu_name(),
-        project=matrix.project,
         levels=tuple(built),
         requires={level.name: level.requires for level in matrix.levels if level.name in built},
         bytes={source: sizes[source] for source in times},

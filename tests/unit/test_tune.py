@@ -1,14 +1,13 @@
-"""`isagen tune`: verdicts from times, merging of machines, and what is written into isa.toml."""
+"""`isagen tune`: verdicts from times, and what is written into isa.toml."""
 
 import random
 import tomllib
 
 import pytest
 
-from isagen.model.errors import ConfigError, ProjectError
-from isagen.tune.judge import EQUAL, PAYS, SAME_CODE, SLOWER, UNKNOWN, advise, compare, judge, text_of
+from isagen.model.errors import ProjectError
+from isagen.tune.judge import EQUAL, PAYS, SAME_CODE, SLOWER, UNKNOWN, Results, Timed, advise, compare, judge, text_of
 from isagen.tune.measure import LINE, run_rounds
-from isagen.tune.results import Results, Timed, read_results, results_text
 
 LEVELS = ("BASE", "WIDE", "HUGE")
 
@@ -18,11 +17,11 @@ def times(seconds: float, noise: float = 0.001, rounds: int = 9, seed: int = 0) 
     return tuple(seconds * (1 + generator.uniform(-noise, noise)) for _ in range(rounds))
 
 
-def results(cpu: str, code: dict[str, str] | None = None, **seconds: float) -> Results:
+def results(code: dict[str, str] | None = None, **seconds: float) -> Results:
     """Times of one kernel by level, on a quiet machine."""
     timed = Timed({level: times(value) for level, value in seconds.items()}, code or {})
     sizes = {"k.c": {level: 100 * (place + 1) for place, level in enumerate(LEVELS)}}
-    return Results(cpu, "p", LEVELS, {}, sizes, {"k.c": timed})
+    return Results(LEVELS, {}, sizes, {"k.c": timed})
 
 
 @pytest.mark.parametrize(
@@ -38,7 +37,7 @@ def results(cpu: str, code: dict[str, str] | None = None, **seconds: float) -> R
     ],
 )
 def test_verdicts(before, after, noise, verdict):
-    found = compare("cpu", "BASE", times(before, noise, seed=1), times(after, noise, seed=2), 0.03)
+    found = compare("BASE", times(before, noise, seed=1), times(after, noise, seed=2), 0.03)
     assert found.verdict == verdict
     assert found.low <= found.speedup <= found.high
 
@@ -48,20 +47,20 @@ def test_noise_alone_is_rarely_called_a_gain():
     wrong = 0
     for seed in range(1000):
         one, other = times(1.0, 0.2, seed=2 * seed), times(1.0, 0.2, seed=2 * seed + 1)
-        wrong += compare("cpu", "BASE", one, other, 0.03).verdict == PAYS
+        wrong += compare("BASE", one, other, 0.03).verdict == PAYS
     assert wrong < 30
 
 
 def test_bounds_leave_out_what_the_sign_test_allows():
     ratios = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
-    found = compare("cpu", "BASE", ratios, [1.0] * 9, 0.03)
+    found = compare("BASE", ratios, [1.0] * 9, 0.03)
     assert (found.low, found.speedup, found.high) == (2, 5, 8)  # 1 - 2 * (1 + 9) / 512 = 0.961
-    found = compare("cpu", "BASE", ratios[:6], [1.0] * 6, 0.03)
+    found = compare("BASE", ratios[:6], [1.0] * 6, 0.03)
     assert (found.low, found.high) == (1, 6)  # 1 - 2 / 64 = 0.969
 
 
 def test_a_level_is_compared_with_the_one_that_would_run_without_it():
-    found = judge(LEVELS, {}, {"cpu": {"BASE": times(4), "WIDE": times(5), "HUGE": times(3)}}, {}, 0.03)
+    found = judge(LEVELS, {}, Timed({"BASE": times(4), "WIDE": times(5), "HUGE": times(3)}, {}), 0.03)
     assert [(one.level, one.keep) for one in found] == [("BASE", True), ("WIDE", False), ("HUGE", True)]
     assert [one.against for judged in found for one in judged.comparisons] == ["BASE", "BASE"]
 
@@ -70,75 +69,31 @@ def test_a_level_is_compared_with_what_it_requires_too():
     """Machines without the level between run that one: AVX512 does not require AVX2_VNNI."""
     seconds = {"BASE": times(4), "WIDE": times(3), "BETWEEN": times(1), "HUGE": times(1)}
     levels, requires = [*seconds], {"WIDE": ["BASE"], "BETWEEN": ["BASE", "WIDE"], "HUGE": ["BASE", "WIDE"]}
-    found = judge(levels, requires, {"cpu": seconds}, {}, 0.03)
+    found = judge(levels, requires, Timed(seconds, {}), 0.03)
     assert all(one.keep for one in found)
     assert [one.against for one in found[-1].comparisons] == ["BETWEEN", "WIDE"]
 
 
 def test_the_same_code_is_dropped_whatever_the_times_say():
-    found = judge(LEVELS, {}, {"cpu": {"BASE": times(4), "WIDE": times(2)}}, {"BASE": "x", "WIDE": "x"}, 0.03)
+    found = judge(LEVELS, {}, Timed({"BASE": times(4), "WIDE": times(2)}, {"BASE": "x", "WIDE": "x"}), 0.03)
     assert found[1].comparisons[0].verdict == SAME_CODE
     assert not found[1].keep
     assert found[2].keep  # not measured
 
 
-def test_a_level_stays_where_it_pays_on_one_of_several_machines():
-    zen4, zen5 = results("Zen 4", BASE=4, WIDE=2, HUGE=2.2), results("Zen 5", BASE=4, WIDE=2, HUGE=1.1)
-    old = results("old", BASE=4, WIDE=4)
-    assert advise([zen4], 0.03)[0].dropped == ("HUGE",)
-    assert advise([old], 0.03)[0].dropped == ("WIDE",)
-    assert advise([zen4, zen5, old], 0.03)[0].dropped == ()
-    assert advise([zen4, old], 0.03)[0].dropped == ("HUGE",)
-
-
-def test_times_of_other_code_are_not_merged():
-    mine = results("mine", {"BASE": "a", "WIDE": "b", "HUGE": "c"}, BASE=4, WIDE=4, HUGE=1)
-    other = results("other", {"BASE": "a", "WIDE": "b", "HUGE": "c"}, BASE=4, WIDE=4)
-    text = text_of(advise([mine, other], 0.03), True)
-    assert "  drop  WIDE               200 bytes  1: mine: 1.00 x BASE" in text
-    changed = results("other", {"BASE": "a", "WIDE": "changed", "HUGE": "c"}, BASE=4, WIDE=1, HUGE=1)
-    with pytest.raises(ConfigError, match=r"2: other: has times of other code: p, k\.c"):
-        advise([mine, changed], 0.03)
-    with pytest.raises(ConfigError, match="has times of other code: q"):
-        advise([mine, Results(**{**vars(other), "project": "q"})], 0.03)
-
-
-def test_results_are_read_as_written(tmp_path):
-    path = tmp_path / "zen.json"
-    path.write_text(results_text(results("ü", BASE=1, WIDE=2)))
-    assert read_results(path) == results("ü", BASE=1, WIDE=2)
-
-
-def changed(**seconds: tuple[float, ...]) -> str:
-    one = results("Zen", BASE=1, WIDE=2)
-    return results_text(Results(**{**vars(one), "kernels": {"k.c": Timed(seconds, {})}}))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "[]", '{"format": 1}', '{"format": 2, "cpu": 3}'),
-        changed(),
-        changed(BASE=(1.0,) * 6, WIDE=(1.0,) * 7),
-        changed(BASE=(1.0,) * 5, WIDE=(1.0,) * 5),
-        changed(BASE=(1.0,) * 6, WIDE=(0.0,) * 6),
-        changed(BASE=(1.0,) * 6, WIDE=(float("nan"),) * 6),
-    ],
-)
-def test_other_files_are_no_results(tmp_path, text):
-    (tmp_path / "x.json").write_text(text)
-    with pytest.raises(ConfigError, match=r"x\.json: cannot be read"):
-        read_results(tmp_path / "x.json")
-    with pytest.raises(ConfigError, match=r"none\.json: cannot be read"):
-        read_results(tmp_path / "none.json")
+def test_what_is_dropped():
+    assert advise(results(BASE=4, WIDE=2, HUGE=2.2), 0.03)[0].dropped == ("HUGE",)
+    assert advise(results(BASE=4, WIDE=4), 0.03)[0].dropped == ("WIDE",)
+    text = text_of(advise(results({"BASE": "a", "WIDE": "b", "HUGE": "c"}, BASE=4, WIDE=4, HUGE=1), 0.03))
+    assert "  drop  WIDE               200 bytes  1.00 x BASE" in text
 
 
 @pytest.mark.parametrize("source", ["k.c", ""])
 def test_the_line_for_isa_toml_is_toml(source):
-    measured = results("Zen", BASE=4, WIDE=4, HUGE=1)
+    measured = results(BASE=4, WIDE=4, HUGE=1)
     if not source:
         measured = Results(**{**vars(measured), "kernels": {"": measured.kernels["k.c"]}, "bytes": {}})
-    text = text_of(advise([measured], 0.03), False)
+    text = text_of(advise(measured, 0.03))
     (line,) = [line for line in text.splitlines() if line.startswith("  in isa.toml: ")]
     data = tomllib.loads(line.removeprefix("  in isa.toml: "))
     assert data == ({"kernels": {source: {"levels": ["-WIDE"]}}} if source else {"levels": ["-WIDE"]})
