@@ -172,34 +172,32 @@ def _override(top: Section, project: Section | None = None) -> Override:
     """
     keys = "override", "override_aliases"
     given, with_aliases = (top if project is None or key in top else project for key in keys)
-    names = given.strings("override", ())
-    if "override" in given and not names:
-        raise given.fail("override", "is empty", 'name a variable; override = "" is for none')
-    for number, name in enumerate(names):
-        if name or number:  # "" is for no variable
-            _check_variable(given, "override", name)
-    aliases = [Alias(name) for name in names[1:]]
+    override = given.string("override", None)
+    if override:  # "" is for no variable
+        _check_variable(given, "override", override)
     section = with_aliases.section("override_aliases")
-    for name in section.names():
-        _check_variable(section, name, name)
-        if section.has_type(name, dict):
-            entry = section.section(name)
-            values = {word.upper(): entry.string(word) for word in entry.names()}
-            for word in entry.names():
-                if not WORD.match(word):
-                    raise entry.fail(word, f"{word!r} cannot be a value", "use letters, digits, and any of + - . _")
-            if len(values) < len(entry.names()):
-                raise section.fail(name, "has a value twice, in different case", "case does not count: keep one")
-            aliases.append(Alias(name, values))
-        else:
-            aliases.append(Alias(name, {}, section.string(name)))
-            if not aliases[-1].always:
-                raise section.fail(name, "is empty", "name the highest level to allow, or -LEVEL to switch LEVEL off")
-    variables = [*names[:1], *(alias.variable for alias in aliases)]
-    for name in variables:
-        if variables.count(name) > 1:
-            raise top.fail("override", f"{name} is listed twice", "name every variable once")
-    return names[0] if names else None, tuple(aliases)
+    aliases = tuple(_alias(section, name) for name in section.names())
+    if override in [alias.variable for alias in aliases]:
+        raise top.fail("override", f"{override} is listed twice", "name every variable once")
+    return override, aliases
+
+
+def _alias(section: Section, name: str) -> Alias:
+    """Read an alias: the meaning of every value, or a table of values."""
+    _check_variable(section, name, name)
+    if not section.has_type(name, dict):
+        always = section.string(name)
+        if not always:
+            raise section.fail(name, "is empty", "name the highest level to allow, or -LEVEL to switch LEVEL off")
+        return Alias(name, {}, always)
+    entry = section.section(name)
+    values = {word.upper(): entry.string(word) for word in entry.names()}
+    for word in entry.names():
+        if not WORD.match(word):
+            raise entry.fail(word, f"{word!r} cannot be a value", "use letters, digits, and any of + - . _")
+    if len(values) < len(entry.names()):
+        raise section.fail(name, "has a value twice, in different case", "case does not count: keep one")
+    return Alias(name, values)
 
 
 def _check_variable(section: Section, key: str, name: str) -> None:
