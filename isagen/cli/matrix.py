@@ -6,10 +6,10 @@ import argparse
 import io
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from ..matrix.built import objects_of
 from ..matrix.difference import differences
-from ..matrix.formats import as_json, as_markdown
 from ..matrix.html import html_text
 from ..matrix.loops import hot_loops
 from ..matrix.report import report_text
@@ -18,11 +18,13 @@ from ..matrix.terminal import print_matrix
 from ..matrix.where import Found, find_matrices
 from ..matrix.why import Explanation, explain
 from ..model.errors import ProjectError
+from ..model.matrix import Matrix
+from ..model.names import MATRIX_FORMAT
 from .output import add_output, standard_output, write, write_data, write_lines
 from .parser import Commands
 
 WHERE = "a build folder, a binary, a wheel, a folder of builds, binaries or wheels, or the name of an installed module"
-FORMATS = ("terminal", "html", "json", "markdown")
+FORMATS = ("terminal", "html", "json")
 DIFF_FAILED = 2  # the exit status of an error of `isagen diff`; 1 means that something differs
 
 
@@ -54,9 +56,14 @@ def run_matrix(options: argparse.Namespace) -> int:
         if isinstance(stream, io.StringIO):
             write(options, stream.getvalue())
     else:
-        render = {"json": as_json, "markdown": as_markdown}[options.format]
-        write(options, render([(found.label, found.matrix) for found in matrices]))
+        data = [{"where": found.label, **as_data(found.matrix)} for found in matrices]
+        write_data(options, data if len(data) > 1 else as_data(matrices[0].matrix))
     return 0
+
+
+def as_data(matrix: Matrix) -> dict[str, Any]:
+    """Return a matrix as plain data, which docs/matrix.schema.json describes."""
+    return {"format": MATRIX_FORMAT, **asdict(matrix)}
 
 
 def _page(matrices: Sequence[Found]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import platform
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import metadata
@@ -16,7 +17,6 @@ from ..model.plan import BUILT
 from ..processors.detection import ask_permissions, detect
 from ..processors.features import read_features
 from ..processors.registry import this_machine
-from .formats import escaped, markdown_table
 from .paths import without_paths
 from .planned import public
 from .selection import Selection, selection_here
@@ -97,3 +97,17 @@ def loaded(module: str) -> str:
         return done.stdout.decode(errors="replace")
     last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
     return f"importing it failed: {''.join(last) or f'the process ended with status {done.returncode}'}\n"
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table, and an empty line."""
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    yield from (f"| {' | '.join(map(escaped, row))} |" for row in rows)
+    yield ""
+
+
+def escaped(text: str) -> str:
+    """Return a text as one line, in which the characters of Markdown's markup are escaped."""
+    # Within a word, _ is no markup, and stays as it is.
+    return re.sub(r"([\\`*\[\]<>|]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", " ".join(text.splitlines()))

@@ -18,17 +18,20 @@ from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..model.printable import CONTROLS
 from .selection import Selection
 from .words import (
-    LEVEL_HEADS,
     NOT_COMPILED,
+    code_bytes,
     disabled_levels,
     facts,
     flags_text,
-    level_columns,
-    level_lines,
+    level_cells,
+    own_features,
     shared_stubs,
+    size_text,
     state_of,
     title,
     verdict_text,
+    widest,
+    width_text,
 )
 
 SAME = "same code as a lower level"
@@ -144,13 +147,18 @@ def _state(cell: MatrixCell) -> str:
 def _levels(matrix: Matrix) -> Table:
     """Return a line for each level: its code, its widest register, and its features; or why it is not built."""
     table = _table(2)
-    for head in ("", *LEVEL_HEADS):
-        table.add_column(head, justify="left" if head == LEVEL_HEADS[0] else "right", no_wrap=True)
+    for head in ("", "level", "code", "widest"):
+        table.add_column(head, justify="left" if head == "level" else "right", no_wrap=True)
     table.add_column("", overflow="fold")
     for number, level in enumerate(_shown(matrix), 1):
-        name, *sizes = map(_text, level_columns(matrix, level))
-        verdict, *more = level_lines(matrix, level, flags=False)
-        name.stylize(MARKS[verdict_text(level)][1])
-        lines = more if verdict == BUILT else [verdict, *more]
-        table.add_row(str(number), name, *sizes, Text("\n").join(map(_text, lines)))
+        cells, state = level_cells(matrix, level.name), verdict_text(level)
+        code, bits = code_bytes(cells), widest(cells)
+        sizes = "" if code is None else size_text(code), "" if bits is None else width_text(bits)
+        lines = [state] if state == NOT_COMPILED else []
+        if level.verdict != BUILT:
+            lines = [f"{state}: {level.reason}"]
+        elif own := own_features(matrix, level):
+            lines.append(f"{'adds' if level.requires else 'needs'} {' '.join(own)}")
+        details = Text("\n").join(map(_text, lines))
+        table.add_row(str(number), _text(level.name, MARKS[state][1]), *sizes, details)
     return table

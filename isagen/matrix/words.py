@@ -8,14 +8,13 @@ from ..model.aliases import Alias
 from ..model.languages import LANGUAGES
 from ..model.matrix import LevelRow, Matrix, MatrixCell, is_plain
 from ..model.optimization import PLAIN_CODE, reason_for_plain_code
-from ..model.plan import BUILT, DISABLED, UNAVAILABLE
+from ..model.plan import BUILT, DISABLED
 
 NEEDED = "every user's CPU must have them"
 WITHOUT_LTO = "kernels are compiled without it: it would merge code of different levels"
 NOT_COMPILED = "not compiled"
 TILE = 8192  # bits of a tile register: 16 rows of 512 bits
 UNITS = ("B", "kB", "MB", "GB")
-LEVEL_HEADS = ("level", "code", "widest")
 
 
 def size_text(size: int) -> str:
@@ -40,19 +39,6 @@ def verdict_text(level: LevelRow) -> str:
 def state_of(cell: MatrixCell) -> str:
     """Return a cell's verdict, or `NOT_COMPILED` if it is built, but not compiled yet."""
     return NOT_COMPILED if cell.verdict == BUILT and cell.stubs is None else cell.verdict
-
-
-def cell_text(cell: MatrixCell) -> str:
-    """Return a cell as a short text: its state, the size of its code, or the level that it folds into.
-
-    A size with a level means that the copy of that level has the same code, but that both copies are linked.
-    """
-    if (state := state_of(cell)) != BUILT:
-        return state
-    if cell.folded:
-        return f"= {cell.folded}"
-    size = BUILT if cell.code is None else size_text(cell.code.code_bytes)
-    return f"{size} = {cell.same_as}" if cell.same_as else size
 
 
 def count_text(number: int, noun: str) -> str:
@@ -84,26 +70,6 @@ def title(matrix: Matrix) -> str:
         f"{matrix.project}: {count_text(len(matrix.kernels), 'kernel')} x {count_text(len(matrix.levels), 'level')} "
         f"of table {matrix.table}"
     )
-
-
-def level_columns(matrix: Matrix, level: LevelRow) -> tuple[str, str, str]:
-    """Return a level's name, the size of its code, and its widest register; "" for what is unknown."""
-    cells = level_cells(matrix, level.name)
-    code, bits = code_bytes(cells), widest(cells)
-    return level.name, "" if code is None else size_text(code), "" if bits is None else width_text(bits)
-
-
-def level_lines(matrix: Matrix, level: LevelRow, flags: bool = True) -> list[str]:
-    """Return a level's verdict, the features that it adds to those of the levels that it requires, and its `flags`.
-
-    If the level is not built, return only its verdict with the reason.
-    """
-    verdict = verdict_text(level)
-    if level.verdict != BUILT:
-        return [f"{verdict}{':' * (level.verdict == UNAVAILABLE)} {level.reason}"]
-    own = " ".join(own_features(matrix, level))
-    adds = [f"{'adds' if level.requires else 'needs'} {own}"] if own else []
-    return [verdict, *adds, *(flags_text(level) if flags else [])]
 
 
 def flags_text(level: LevelRow) -> list[str]:

@@ -139,8 +139,7 @@ def test_fewer_bytes_and_nothing_to_audit(both):
 
 def test_the_matrix_shows_it(both):
     lower = folded(both[0])["AVX512_VNNI"]["plain.c"]
-    for project, cell in zip(both, (f"| = {lower} ", f" B = {lower} "), strict=True):
-        assert cell in project.isagen("matrix", "build", "--format", "markdown").stdout
+    for project in both:
         assert re.search(r"^kernels/plain\.c [ +]*=", project.isagen("matrix", "build").stdout, re.MULTILINE)
     (extension,) = both[0].path("").glob("folds*.so")
     assert matrix(both[0], extension)["kernels"][0]["levels"]["AVX512_VNNI"]["folded"] == lower
