@@ -6,9 +6,8 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from importlib import metadata
 
 from ..model.errors import IsagenError
@@ -38,8 +37,9 @@ def report_text(found: Found) -> str:
     build |= {"known bugs": bugs_text(matrix), "override at run time": ""}
     for name, text in (*build.items(), *_here(matrix, here), *_machine(matrix)):
         lines += [f"- {name}: {escaped(without_paths(text))}"] if text else []
-    lines += ["", *markdown_table(("level", "build", "CPU and OS"), map(partial(_level, here), matrix.levels))]
-    return "\n".join([*lines, *([without_paths(loaded(found.module))] if found.module else [])])
+    lines += ["", "| level | build | CPU and OS |", "|---|---|---|"]
+    lines += [f"| {' | '.join(map(escaped, _level(here, level)))} |" for level in matrix.levels]
+    return "\n".join([*lines, "", *([without_paths(loaded(found.module))] if found.module else [])])
 
 
 def _level(here: Selection, level: LevelRow) -> tuple[str, str, str]:
@@ -97,14 +97,6 @@ def loaded(module: str) -> str:
         return done.stdout.decode(errors="replace")
     last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
     return f"importing it failed: {''.join(last) or f'the process ended with status {done.returncode}'}\n"
-
-
-def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table, and an empty line."""
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{'---|' * len(heads)}"
-    yield from (f"| {' | '.join(map(escaped, row))} |" for row in rows)
-    yield ""
 
 
 def escaped(text: str) -> str:
