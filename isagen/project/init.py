@@ -62,11 +62,11 @@ def init_project(
         )
     fragment = "/".join(parts)
     fresh = not (folder / "meson.build").exists()
-    package = package_name(name, folder)
+    package = package_name(name, folder) if fresh or name is not None else ""
     if fresh:
         check_empty(folder)
     scaffold = dict(_scaffold(folder, package, fragment)) if fresh else {}
-    override = override_name(package if fresh or name else project_name(folder) or package)
+    override = override_name(package or project_name(folder) or folder.resolve().name)
     fragment_texts = dict(_fragment(folder, fragment))
     there = [path for path in fragment_texts if (folder / path).exists()]
     changed = [path for path in there if not is_unchanged((folder / path).read_bytes())]
@@ -103,22 +103,16 @@ def _fragment(folder: Path, fragment: str) -> Iterator[tuple[str, str]]:
 
 
 def package_name(name: str | None, folder: Path) -> str:
-    """Return `name`, or else a package name made from the folder's. Raises `ProjectError` if `name` is not valid."""
-    if name is None:
-        package = _plain(folder.resolve().name).lower()
-        package = package if package[:1].isalpha() else f"my_{package}".rstrip("_")
-        return f"{package}_package" if _is_taken(package) else package
-    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
-        remedy = "use letters, digits and _, and start with a letter"
-        raise ProjectError(f"{name!r} cannot name the package: it is no name in Python", where="--name", remedy=remedy)
-    if _is_taken(name):
-        message = f"{name!r} cannot name the package: Python, its standard library or the project uses this name"
-        raise ProjectError(message, where="--name", remedy=f"take another name: {name}_package")
-    return name
-
-
-def _is_taken(name: str) -> bool:
-    return keyword.iskeyword(name) or name in sys.stdlib_module_names or name in TAKEN_NAMES
+    """Return `name`, or else a package name made from the folder's. Raises `ProjectError` if it is not valid."""
+    package = _plain(folder.resolve().name).lower() if name is None else name
+    if not re.fullmatch(r"[A-Za-z]\w*", package, re.ASCII):
+        problem, remedy = "it is no name in Python", "use letters, digits and _, and start with a letter"
+    elif keyword.iskeyword(package) or package in sys.stdlib_module_names or package in TAKEN_NAMES:
+        problem = "Python, its standard library or the project uses this name"
+        remedy = f"take another name: {package}_package"
+    else:
+        return package
+    raise ProjectError(f"{package!r} cannot name the package: {problem}", where="--name", remedy=remedy)
 
 
 def _plain(text: str) -> str:
