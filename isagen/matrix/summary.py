@@ -30,7 +30,9 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
         lines["module"] = f"{plan.module}, whole: the best level's private module is loaded"
     else:
         lines["sealed"] = "yes" if build.sealing.active else f"no: {build.sealing.reason}"
-    lines |= {"audited": _audited(build), "optimized": _optimized(build.optimization), "lto": matrix_facts.get("lto")}
+    options = build.optimization
+    lines |= {"audited": _audited(build), "lto": matrix_facts.get("lto")}
+    lines["optimized"] = reason_for_plain_code(options) if options in SCALAR else options
     return [(name, text) for name, text in lines.items() if text]
 
 
@@ -41,12 +43,6 @@ def _level(level: LevelRow, kernels: str, baseline: str) -> str:
     flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))
     additions = additions_text(level)
     return f"{kernels}, {flags or f'no flags: the baseline {baseline}'}{additions and f'; {additions}'}"
-
-
-def _optimized(options: str) -> str:
-    if not options:
-        return f"no -O: {reason_for_plain_code(options)}"
-    return f"{options}: {reason_for_plain_code(options).partition(' ')[2]}" if options in SCALAR else options
 
 
 def _audited(build: Build) -> str:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from ..model.errors import ProjectError, did_you_mean
 from ..model.matrix import LevelRow, Matrix, MatrixCell, MatrixKernel
-from ..model.optimization import is_scalar, reason_for_plain_code
+from ..model.optimization import SCALAR, reason_for_plain_code
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .selection import Selection
 from .words import count_text, facts, level_cells, size_text, width_text
@@ -62,7 +62,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
         because = Because.NO_STUB
         predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
-    advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and is_scalar(matrix.optimization) else []
+    advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and matrix.optimization in SCALAR else []
     sentence = f"{kernel.source} at {level.name} {predicate}"
     explanation = _explanation(matrix, level, because, sentence, *_code(cell), *advice)
     # If several sources register the stub, `kernel` is the source whose copy the stub calls at this level.

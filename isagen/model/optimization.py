@@ -10,8 +10,8 @@ from collections.abc import Sequence
 VECTORISER = ("-ftree-vectorize", "-fvect-cost-model=dynamic")
 # Options by which a project itself chooses how GCC vectorises.
 CHOICE = re.compile(r"-f(no-)?(tree-((loop|slp)-)?vectorize|vect-cost-model)\b")
-# Optimizations at which compilers vectorise no loop, or hardly any.
-SCALAR = ("-O", "-O0", "-O1", "-Og", "-Os", "-Oz")
+# Optimizations at which compilers vectorise no loop, or hardly any; "" is none.
+SCALAR = ("", "-O", "-O0", "-O1", "-Og", "-Os", "-Oz")
 
 
 def optimization_of(option: str, args: Sequence[str]) -> str:
@@ -32,20 +32,13 @@ def vectoriser(compiler: str, option: str, args: Sequence[str]) -> tuple[str, ..
     return VECTORISER if hardly_vectorises and not any(map(CHOICE.match, args)) else ()
 
 
-def is_scalar(optimization: str) -> bool:
-    """Return whether compilers vectorise hardly any loop at an `optimization`."""
-    return not optimization.startswith("-O") or optimization in SCALAR
-
-
 # The message if higher levels use no more instructions; {} is the name of the lowest level.
 PLAIN_CODE = "no kernel uses an instruction that {} lacks"
 
 
 def reason_for_plain_code(optimization: str) -> str:
     """Return a sentence with the reason why kernels use no instructions of their levels, and the remedy."""
-    remedy = "configure with -Dbuildtype=release, or put -O3 into CFLAGS and CXXFLAGS"
-    if not optimization.startswith("-O"):
-        return f"compilers vectorise nothing unless an argument says so: {remedy}"
     if optimization in SCALAR:
-        return f"{optimization} vectorises hardly any loop: {remedy}"
+        remedy = "configure with -Dbuildtype=release, or put -O3 into CFLAGS and CXXFLAGS"
+        return f"{optimization or 'a compiler without -O'} vectorises hardly any loop: {remedy}"
     return f"at {optimization}, the compiler finds no use for the instructions of higher levels"
