@@ -42,21 +42,13 @@ class KernelConfig:
 
 
 @dataclass(frozen=True)
-class SetConfig:
-    """An entry of isa.toml for a set of kernels. None stands for the project's value."""
-
-    levels: tuple[str, ...] | None = None
-    override: Override | None = None
-
-
-@dataclass(frozen=True)
 class Config:
     """A project's isa.toml. `override` is None if the project uses the table's variable.
 
     With `fold`, a copy with the same code as a lower level's is left out of the link. `withhold` is the name of a
     function of the project that may withhold features of a CPU, or "". The keys of `kernels` are paths and patterns of
     paths. The levels in `aliases` are not yet checked against the table. `levels_key` is the key of isa.toml that gives
-    `levels`: a set's or the project's.
+    `levels`: a set's or the project's. `sets` are the settings of the sets that have an entry.
     """
 
     path: Path
@@ -69,7 +61,7 @@ class Config:
     withhold: str = ""
     allow: tuple[Allowance, ...] = ()
     kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
-    sets: Mapping[str, SetConfig] = field(default_factory=dict)
+    sets: Mapping[str, Config] = field(default_factory=dict)
     levels_key: str = "levels"
 
     def of_set(self, name: str, names: Sequence[str]) -> Config:
@@ -84,11 +76,7 @@ class Config:
                     where=f"{self.shown}: sets",
                     remedy=did_you_mean(other, names) if names else "name the set in isa_sets of meson.build",
                 )
-        entry = self.sets.get(name, SetConfig())
-        override, aliases = entry.override or (self.override, self.aliases)
-        if entry.levels is not None:
-            self = replace(self, levels=entry.levels, levels_key=f"sets.{name}.levels")
-        return replace(self, override=override, aliases=aliases)
+        return self.sets.get(name, self)
 
     @property
     def shown(self) -> str:
@@ -115,7 +103,8 @@ def load_config(path: Path) -> Config:
         raise top.fail("withhold", f"{withhold!r} cannot name a function in C", "use letters, digits and _")
     compat = tuple(dict.fromkeys(top.strings("compat", ())))
     top.check("compat", "project with compat headers", compat, COMPAT)
-    return top.record(
+    sections = dict(top.sections("sets"))
+    config = top.record(
         Config,
         path=path,
         levels_key="levels",
@@ -125,10 +114,18 @@ def load_config(path: Path) -> Config:
         withhold=withhold,
         allow=_allow(top.section("audit")),
         kernels=kernels,
-        sets={
-            name: section.record(SetConfig, override=_override(section, top)) for name, section in top.sections("sets")
-        },
+        sets={},
     )
+    return replace(config, sets={name: _of_set(name, section, top, config) for name, section in sections.items()})
+
+
+def _of_set(name: str, section: Section, top: Section, project: Config) -> Config:
+    """Return the settings of a set of kernels: those that its section lacks are the `project`'s."""
+    override, aliases = _override(section, top)
+    levels = section.strings("levels", project.levels)
+    key = f"sets.{name}.levels" if "levels" in section else project.levels_key
+    section.finish()
+    return replace(project, levels=levels, levels_key=key, override=override, aliases=aliases)
 
 
 def _register(kernel: Section) -> Mapping[str, str]:

@@ -1,12 +1,11 @@
 """The plan of one set of kernels among others, and of generated kernels."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from isagen.model.errors import ConfigError
-from isagen.planning.config import Config, KernelConfig, SetConfig
+from isagen.planning.config import KernelConfig, load_config
 from support.plans import plan_of
 
 
@@ -23,15 +22,16 @@ def test_isa_toml_may_name_a_kernel_of_another_set(table):
     assert plan_of(table, "k/dot.c", own=own, other_kernels=("k/far.c",)).kernels[0].args == ()
 
 
-def test_a_set_s_own_list_of_levels_is_named(table):
-    project = Config(Path("isa.toml"), levels=("all",), sets={"one": SetConfig(levels=("-HUGE",)), "two": SetConfig()})
+def test_a_set_s_own_list_of_levels_is_named(table, tmp_path):
+    (tmp_path / "isa.toml").write_text("[sets]\none.levels = '-HUGE'\ntwo = {}\n")
+    project = load_config(tmp_path / "isa.toml")
     reasons = {}
     for name in ("one", "two"):
         config = project.of_set(name, ["one", "two"])
         plan = plan_of(table, "k/dot.c", config=config, kernel_set=name)
         reasons[name] = {cell.level: cell.reason for cell in plan.kernels[0].cells if cell.verdict == "disabled"}
     assert reasons == {"one": {"HUGE": "by isa.toml: sets.one.levels"}, "two": {}}
-    wrong = replace(project, sets={"one": SetConfig(levels=("HUGGE",))}).of_set("one", ["one"])
+    wrong = replace(project.of_set("one", ["one", "two"]), levels=("HUGGE",))
     with pytest.raises(ConfigError, match=r"isa\.toml: sets\.one\.levels: unknown level 'HUGGE'"):
         plan_of(table, "k/dot.c", config=wrong)
 
