@@ -52,7 +52,7 @@ def _level(here: Selection, level: LevelRow) -> tuple[str, str, str]:
 
 def _here(matrix: Matrix, here: Selection) -> Iterator[tuple[str, str]]:
     """Yield the facts about the override and the level that this machine selects."""
-    variables = [name for name in (matrix.override, *(alias.variable for alias in matrix.aliases)) if name]
+    variables = [alias.variable for alias in matrix.variables]
     if here.override:
         named = "" if here.asked or here.excluded else ", which is no level of this build"
         yield "override", f"{here.variable}={here.override}{named}"

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..model.aliases import Alias
 from ..model.errors import IsagenError
 from ..model.matrix import Matrix
 from ..model.plan import BUILT
@@ -76,8 +75,8 @@ def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: 
 
 def _asked(matrix: Matrix, environment: Mapping[str, str]) -> tuple[str, str, str]:
     """Return the first variable that is set, its value, and the value's meaning: LEVEL, -LEVEL, or an unknown word."""
-    for alias in (Alias(matrix.override), *matrix.aliases):
-        value = environment.get(alias.variable, "") if alias.variable else ""
+    for alias in matrix.variables:
+        value = environment.get(alias.variable, "")
         if value.strip():
             return alias.variable, value, alias.meaning(value.strip())
     return matrix.override, "", ""

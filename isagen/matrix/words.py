@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..model.aliases import Alias
 from ..model.languages import LANGUAGES
 from ..model.matrix import LevelRow, Matrix, MatrixCell, is_plain
 from ..model.optimization import PLAIN_CODE, reason_for_plain_code
@@ -92,12 +91,6 @@ def own_features(matrix: Matrix, level: LevelRow) -> tuple[str, ...]:
     return tuple(name for name in level.features if name not in lower)
 
 
-def override_text(matrix: Matrix) -> str:
-    """Return the variables that narrow the level at run time, highest priority first; "" if there are none."""
-    own = (Alias(matrix.override),) if matrix.override else ()
-    return ", else ".join(alias.shown for alias in (*own, *matrix.aliases))
-
-
 def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of each fact of the whole build."""
     yield "built by", f"isagen {matrix.isagen}"
@@ -115,8 +108,8 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     yield "audited", f"{'yes, when linked' if matrix.audited else 'no'}, {matrix.audit_reason}"
     if matrix.lto:
         yield "lto", WITHOUT_LTO
-    if override_text(matrix):
-        yield "override at run time", override_text(matrix)
+    if variables := matrix.variables:
+        yield "override at run time", ", else ".join(variable.shown for variable in variables)
     if matrix.withhold:
         yield "withheld at run time", f"what {matrix.withhold}() returns; it is not called here"
     if matrix.known_bugs:

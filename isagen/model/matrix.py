@@ -140,6 +140,11 @@ class Matrix:
     withhold: str = ""
     known_bugs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def variables(self) -> tuple[Alias, ...]:
+        """The environment variables that narrow the level, highest priority first."""
+        return (*([Alias(self.override)] if self.override else []), *self.aliases)
+
     def level(self, name: str) -> LevelRow | None:
         """Return the level that `name` names, in upper or lower case; None if the table has no such level."""
         return next((level for level in self.levels if level.name == name.upper()), None)

@@ -181,19 +181,15 @@ def _write(folder: Path, path: str, text: str) -> str:
     return f"{('updated' if existed else 'wrote') if changed else 'kept':<8} {path}{'' if changed else ' (up to date)'}"
 
 
-def _is_used(sources: Sources, fragment: str) -> bool:
-    """Return whether the project's meson.build files use a fragment."""
-    only = sources.fragments == [fragment]
-    return bool(sources.place_of_subdir(fragment) or (only and sources.find(r"\bisa_kernels_deps?\b")))
-
-
 def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
     """Yield what remains to be done."""
-    has_package = (folder / "pyproject.toml").exists()
-    if not (fresh or _is_used(Sources(folder), fragment)):
-        above, inner = Sources(folder).above(fragment)
+    has_package, sources = (folder / "pyproject.toml").exists(), Sources(folder)
+    only = sources.fragments == [fragment]
+    is_used = sources.place_of_subdir(fragment) or (only and sources.find(r"\bisa_kernels_deps?\b"))
+    if not (fresh or is_used):
+        above, inner = sources.above(fragment)
         where = ", after project()," if above == NAME else ""
-        suffix = "cpp" if Sources(folder).has_cpp() else "c"
+        suffix = "cpp" if sources.has_cpp() else "c"
         yield (
             f"\nAdd two lines to {above}{where} and isa_kernels_dep to a target's dependencies:\n\n"
             f"  isa_kernels = files('kernels/one.{suffix}')   # your kernel sources\n"
