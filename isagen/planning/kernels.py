@@ -79,13 +79,9 @@ def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequenc
     for key in config.kernels:
         if key in every or any(matches(key, source) for source in every):
             continue
-        message, remedy = f"{key!r} is not among the kernels", did_you_mean(key, every)
-        if WILDCARD.search(key):
-            message = f"the pattern {key!r} matches no kernel"
-            shown = f"{', '.join(every[:5])}{', ...' if len(every) > 5 else ''}"
-            remedy = f"* matches within a folder, and **/ matches any folders; kernels: {shown}"
-        remedy += " (paths start at the project's root)"
-        raise ConfigError(message, where=f"{config.shown}: kernels", remedy=remedy)
+        rules = "paths start at the project's root; * matches within a folder, and **/ any folders"
+        remedy = f"{did_you_mean(key, every)} ({rules})"
+        raise ConfigError(f"{key!r} matches no kernel", where=f"{config.shown}: kernels", remedy=remedy)
 
 
 def _check_register(source: str, settings: Settings) -> None:

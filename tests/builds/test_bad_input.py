@@ -13,7 +13,7 @@ EDITS = {
     "unknown table": ("isagen/isa.toml", '"default"', '"x87"', ["isa.toml: table: there is no table 'x87'", "did you mean 'x86'?"]),
     "missing table file": ("isagen/isa.toml", '"default"', '"mine.toml"', ["isa.toml: table: there is no table 'mine.toml'"]),
     "bad variable": ("isagen/isa.toml", '"HELLO_ISA"', '"HELLO ISA"', ["isa.toml: override: 'HELLO ISA' cannot name"]),
-    "kernel unknown to meson": ("isagen/isa.toml", "# [kernels", '[kernels."kernels/dott.cpp"]\n# [', ["'kernels/dott.cpp' is not among the kernels", "did you mean 'kernels/dot.cpp'?"]),
+    "kernel unknown to meson": ("isagen/isa.toml", "# [kernels", '[kernels."kernels/dott.cpp"]\n# [', ["'kernels/dott.cpp' matches no kernel", "did you mean 'kernels/dot.cpp'?"]),
     "native": ("isagen/isa.toml", "# [kernels", '[kernels."kernels/dot.cpp"]\nargs = ["-march=native"]\n# [', ["-march=native would build for the CPU of this machine"]),
     "not a source": ("meson.build", "'kernels/level.cpp'", "'kernels/dot.h'", ["kernels/dot.h: is not C, C++, Fortran or assembly"]),
     "missing kernel": ("meson.build", "'kernels/level.cpp'", "'kernels/none.cpp'", ["kernels/none.cpp does not exist"]),

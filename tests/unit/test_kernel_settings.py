@@ -42,9 +42,7 @@ def test_an_exact_path_counts_before_patterns_and_the_last_pattern_before_others
 
 
 def test_a_pattern_that_matches_no_kernel_is_an_error(table):
-    with pytest.raises(
-        ConfigError, match=r"isa\.toml: kernels: the pattern 'l/\*' matches no kernel\n.*k/a\.c, k/b\.c"
-    ):
+    with pytest.raises(ConfigError, match=r"isa\.toml: kernels: 'l/\*' matches no kernel\n.*k/a\.c, k/b\.c"):
         plan_of(table, "k/a.c", "k/b.c", own={"l/*": KernelConfig()})
 
 
