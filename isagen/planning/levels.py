@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 
 from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
@@ -42,6 +43,7 @@ def select_levels(
     """
     tokens = level_words(words)
     check_no_contradiction(tokens, where)
+    named = level_or_minus if lowest_too else partial(level_named, minus=True)
     keywords = ("all", "none", NATIVE) if where == OPTION else ("all", "none")
     selected = {table.lowest.name} if lowest_too else set()
     if not tokens or tokens[0].startswith("-"):
@@ -59,13 +61,8 @@ def select_levels(
             selected.update(name for name in table.names() if not native.get(name))
         elif token.casefold() in OF_NUMPY and token.upper() not in table.names():
             raise ConfigError(f"unknown level {token!r}", where=where, remedy=OF_NUMPY[token.casefold()])
-        elif token.startswith("-"):
-            if lowest_too:
-                selected.discard(level_or_minus(token, table, where, *keywords)[1:])
-            else:
-                selected.discard(level_named(token[1:], table, where, *keywords, sign="-"))
-        elif level := level_named(token, table, where, *keywords):
-            selected.add(level)
+        elif level := named(token, table, where, *keywords):
+            selected = selected - {level[1:]} if level.startswith("-") else selected | {level}
     return frozenset(selected)
 
 
@@ -79,34 +76,31 @@ def check_no_contradiction(tokens: Iterable[str], where: str) -> None:
             )
 
 
-def level_named(name: str, table: Table, where: str, *keywords: str, sign: str = "") -> str:
-    """Return the level that `name` means in any case, as the table writes it; "" for a level of another architecture.
+def level_named(word: str, table: Table, where: str, *keywords: str, minus: bool = False) -> str:
+    """Return the level that `word` means in any case, as the table writes it; "" for a level of another architecture.
 
-    Raises `ConfigError` for an unknown name. Its text writes `sign` before the name, and may suggest one of the
-    `keywords` that are valid at `where`.
+    With `minus`, the word may be -LEVEL, and stays so. Raises `ConfigError` for an unknown level. Its text may suggest
+    one of the `keywords` that are valid at `where`.
     """
+    sign = "-" if minus and word.startswith("-") else ""
+    name = word.removeprefix(sign)
     level = next((level for level in table.names() if level.casefold() == name.casefold()), "")
     if not level and name.upper() not in table.other_levels:
-        remedy = did_you_mean(sign + name, (*(sign + level for level in table.names()), *keywords))
-        raise ConfigError(f"unknown level {sign + name!r}", where=where, remedy=remedy)
-    return level
+        remedy = did_you_mean(word, (*(sign + level for level in table.names()), *keywords))
+        raise ConfigError(f"unknown level {word!r}", where=where, remedy=remedy)
+    return level and sign + level
 
 
 def level_or_minus(word: str, table: Table, where: str, *keywords: str) -> str:
-    """Return the word LEVEL or -LEVEL with the level as `level_named` returns it.
-
-    Raises `ConfigError` for a minus before the lowest level.
-    """
-    if not word.startswith("-"):
-        return level_named(word, table, where, *keywords)
-    level = level_named(word[1:], table, where, *keywords, sign="-")
-    if level == table.lowest.name:
+    """Return the word LEVEL or -LEVEL as `level_named` does. Raises `ConfigError` for -LEVEL of the lowest level."""
+    level = level_named(word, table, where, *keywords, minus=True)
+    if level == f"-{table.lowest.name}":
         raise ConfigError(
             f"{table.lowest.name} cannot be switched off",
             where=where,
             remedy="it is what a CPU without any higher level runs; name a level above it",
         )
-    return level and f"-{level}"
+    return level
 
 
 def aliases_of(config: Config, table: Table) -> tuple[Alias, ...]:
