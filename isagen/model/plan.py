@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from .aliases import Alias
 from .languages import can_be_included
-from .matrix import LevelRow, MatrixCompiler
+from .matrix import Alias, LevelRow, MatrixCompiler
 from .names import dispatch_name, front_name
 from .record import Record
 

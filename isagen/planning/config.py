@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
+from ..model.matrix import Alias
 from ..model.record import Allowance
 from ..model.toml import Section, read_toml
 from ..processors.flags import reject_flag

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 
-from ..model.aliases import Alias
 from ..model.errors import ConfigError, did_you_mean
+from ..model.matrix import Alias
 from ..model.plan import BUILT, DISABLED, Plan
 from ..processors.table import Table
 from .cells import CONTAINED

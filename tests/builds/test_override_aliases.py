@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from isagen.configure.dispatch import dispatch_texts
-from isagen.model.aliases import Alias
+from isagen.model.matrix import Alias
 from isagen.model.names import BIND_SYMBOL
 from isagen.model.plan import Verdict
 from isagen.planning.config import Config

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from isagen.model.aliases import Alias
 from isagen.model.errors import ConfigError
+from isagen.model.matrix import Alias
 from isagen.planning.config import Config
 from isagen.planning.levels import aliases_of
 from isagen.processors.table import Table

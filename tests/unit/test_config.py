@@ -2,8 +2,8 @@
 
 import pytest
 
-from isagen.model.aliases import Alias
 from isagen.model.errors import ConfigError
+from isagen.model.matrix import Alias
 from isagen.planning.config import Config, KernelConfig, load_config
 from isagen.rendering import render
 

@@ -15,9 +15,8 @@ from isagen.matrix.planned import public
 from isagen.matrix.selection import Selection
 from isagen.matrix.terminal import print_matrix
 from isagen.matrix.words import code_bytes, level_cells, size_text, width_text
-from isagen.model.aliases import Alias
 from isagen.model.errors import AuditError
-from isagen.model.matrix import Matrix, MatrixCell
+from isagen.model.matrix import Alias, Matrix, MatrixCell
 from isagen.model.matrix_notes import LONGEST, pack, unpack
 from isagen.model.names import MATRIX_FORMAT
 from isagen.model.registrations import LevelCode

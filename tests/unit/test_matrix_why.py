@@ -8,9 +8,8 @@ import pytest
 from isagen.matrix.selection import Selection, select, selection_here
 from isagen.matrix.why import Because, explain
 from isagen.matrix.words import bugs_text, facts
-from isagen.model.aliases import Alias
 from isagen.model.errors import ProjectError
-from isagen.model.matrix import Matrix
+from isagen.model.matrix import Alias, Matrix
 from support.matrices import matrix_of
 
 EVERYWHERE: dict[str, tuple[str, ...]] = {}
