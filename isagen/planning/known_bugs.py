@@ -20,14 +20,13 @@ def known_bugs(
 
     `macros` are the macros that the compiler of each language predefines.
     """
-    seen = set()
+    by_name = {compiler.name: (language, compiler) for language, compiler in compilers.items()}
     for bug in (one for one in known if one.effect == NOTE):
-        for language, compiler in compilers.items():
+        for language, compiler in by_name.values():
             own = compiler_family(compiler.id), compiler.version, macros[language]
             touched = (level for level in plan.levels if bug.concerns(*own, level.features))
             levels = tuple(level.name for level in touched if level.verdict == BUILT)
-            if levels and (bug, compiler.name) not in seen:
-                seen.add((bug, compiler.name))
+            if levels:
                 yield bug, compiler.name, levels
 
 
