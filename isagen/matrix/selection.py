@@ -36,7 +36,7 @@ class Selection:
 
 
 def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) -> Selection:
-    """Return the selection of this machine: that of a program of the build that is loaded now and withholds nothing."""
+    """Return what a program of the build would select if it started now, on this machine, and withheld no feature."""
     if matrix.cpu_family != this_cpu_family():
         return Selection(f"it is built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
     try:

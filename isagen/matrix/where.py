@@ -135,7 +135,7 @@ def _editable_plans(module: str) -> list[Path]:
 def installed_from(distribution: str) -> tuple[str, bool]:
     """Return the folder from which a distribution was installed, "" if there is none, and whether it is editable.
 
-    Installers write both into direct_url.json (PEP 610).
+    Both are in the distribution's direct_url.json (PEP 610).
     """
     try:
         origin = json.loads(metadata.distribution(distribution).read_text("direct_url.json") or "{}")

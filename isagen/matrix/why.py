@@ -174,8 +174,8 @@ def _level(matrix: Matrix, name: str) -> LevelRow:
 def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
     """Return the kernel whose path is `name` or ends in it, or else the kernels that have a stub of this name.
 
-    If there are none, return the kernel that alone has stubs whose names begin with `name`. Raises `ProjectError` if
-    there is none, or if several paths end in `name`.
+    If there are none, return the one kernel with a stub whose name begins with `name`. Raises `ProjectError` if no
+    kernel is found, or if several paths end in `name` or several kernels have such stubs.
     """
     stubs = {kernel.source: _stubs(kernel) for kernel in matrix.kernels}
     having = [kernel for kernel in matrix.kernels if not {name, f"{name}_stub"}.isdisjoint(stubs[kernel.source])]

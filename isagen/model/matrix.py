@@ -30,10 +30,10 @@ class Code:
 
 
 def is_plain(levels: Iterable[Iterable[Code | None]]) -> bool:
-    """Return whether levels above the lowest have code, but this code needs no feature that the lowest's does not need.
+    """Return whether the code of higher levels needs only features that the lowest level's code needs, too.
 
-    `levels` contains the code of the copies of each level, lowest level first. The result is False if some code is not
-    decoded, as that code may need any feature.
+    `levels` contains the code of the copies of each level, lowest level first. The result is False if no higher level
+    has code, or if some code is not decoded, as that code may need any feature.
     """
     lowest, *others = map(list, levels)
     all_codes = [code for codes in (lowest, *others) for code in codes]

@@ -40,8 +40,8 @@ def contained_levels(
 def without_contained(cells: Sequence[Cell], levels: Collection[str]) -> tuple[Cell, ...]:
     """Return the `cells` of a kernel, lowest level first, without copies that no CPU would select.
 
-    `levels` are those that the baseline contains, so every CPU supports them. Of these, only the best one is built, and
-    the lowest, which a stub calls if an override forbids all others.
+    Every CPU supports `levels`, which the baseline contains. Of these, only the best and the lowest are built: a stub
+    calls the lowest if an override forbids all others.
     """
     contained = [cell for cell in cells if cell.verdict == BUILT and cell.level in levels]
     reason = f"{CONTAINED}, and {contained[-1].level}, which runs in its place" if contained else ""
