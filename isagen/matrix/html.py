@@ -16,7 +16,7 @@ from ..model.matrix import Matrix, MatrixCell
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from ..rendering import render, template_folder
 from .loops import Loop
-from .words import NOT_COMPILED, count_text, facts, flags_text, own_features, size_text, state_of
+from .words import NOT_COMPILED, count_text, facts, flags_text, own_features, size_text, state_of, state_text
 
 STATES = (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE)
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
@@ -34,7 +34,7 @@ def html_text(builds: Sequence[tuple[str, Matrix, Mapping[tuple[str, str], Loop]
         "matrix.html.j2",
         builds=[_build(label, matrix, loops) for label, matrix, loops in builds],
         flags_text=flags_text,
-        verdict=_verdict,
+        verdict=state_text,
         title=", ".join(projects) or "no build",
         css=Markup(css),
         css_hash=_hash(css),
@@ -71,12 +71,6 @@ def _build(label: str, matrix: Matrix, loops: Mapping[tuple[str, str], Loop]) ->
         "shares": [(_class(state), round(100 * counts[state] / max(1, len(cells)), 2)) for state in STATES],
         "tally": tally,
     }
-
-
-def _verdict(cell: MatrixCell) -> str:
-    """Return a cell's verdict, and the reason if it is not built."""
-    state = state_of(cell)
-    return f"{state}: {cell.reason}" if cell.reason and state != BUILT else state
 
 
 def _class(state: str) -> str:

@@ -12,7 +12,6 @@ from importlib import metadata
 
 from ..model.errors import IsagenError
 from ..model.matrix import LevelRow, Matrix
-from ..model.plan import BUILT
 from ..processors.detection import ask_permissions, detect
 from ..processors.features import read_features
 from ..processors.registry import this_machine
@@ -20,7 +19,7 @@ from .paths import without_paths
 from .planned import public
 from .selection import Selection, selection_here
 from .where import Found
-from .words import bugs_text, facts, verdict_text
+from .words import bugs_text, facts, state_text
 
 LONGEST = 120  # seconds that an import may take
 SCRIPT = "import importlib, sys; print(importlib.import_module(sys.argv[1]).isa.report())"
@@ -46,8 +45,7 @@ def _level(here: Selection, level: LevelRow) -> tuple[str, str, str]:
     """Return a row of the table of levels."""
     missing = here.missing.get(level.name, ())
     state = "unknown" if here.problem else "supported"
-    reason = f": {level.reason}" if level.verdict != BUILT else ""
-    return level.name, verdict_text(level) + reason, f"lack {' '.join(missing)}" if missing else state
+    return level.name, state_text(level), f"lack {' '.join(missing)}" if missing else state
 
 
 def _here(matrix: Matrix, here: Selection) -> Iterator[tuple[str, str]]:

@@ -28,8 +28,8 @@ from .words import (
     shared_stubs,
     size_text,
     state_of,
+    state_text,
     title,
-    verdict_text,
     widest,
     width_text,
 )
@@ -151,13 +151,11 @@ def _levels(matrix: Matrix) -> Table:
         table.add_column(head, justify="left" if head == "level" else "right", no_wrap=True)
     table.add_column("", overflow="fold")
     for number, level in enumerate(_shown(matrix), 1):
-        cells, state = level_cells(matrix, level.name), verdict_text(level)
+        cells, state = level_cells(matrix, level.name), state_of(level)
         code, bits = code_bytes(cells), widest(cells)
         sizes = "" if code is None else size_text(code), "" if bits is None else width_text(bits)
-        lines = [state] if state == NOT_COMPILED else []
-        if level.verdict != BUILT:
-            lines = [f"{state}: {level.reason}"]
-        elif own := own_features(matrix, level):
+        lines = [] if state == BUILT else [state_text(level)]
+        if level.verdict == BUILT and (own := own_features(matrix, level)):
             lines.append(f"{'adds' if level.requires else 'needs'} {' '.join(own)}")
         details = Text("\n").join(map(_text, lines))
         table.add_row(str(number), _text(level.name, MARKS[state][1]), *sizes, details)

@@ -30,14 +30,16 @@ def width_text(bits: int) -> str:
     return "tile" if bits >= TILE else str(bits) if bits else "none"
 
 
-def verdict_text(level: LevelRow) -> str:
-    """Return a level's verdict, or `NOT_COMPILED` if it is built, but not compiled yet."""
-    return NOT_COMPILED if level.verdict == BUILT and level.compiled is False else level.verdict
+def state_of(item: LevelRow | MatrixCell) -> str:
+    """Return the verdict on a level or cell, or `NOT_COMPILED` if it is built, but not compiled yet."""
+    waits = item.compiled is False if isinstance(item, LevelRow) else item.stubs is None
+    return NOT_COMPILED if item.verdict == BUILT and waits else item.verdict
 
 
-def state_of(cell: MatrixCell) -> str:
-    """Return a cell's verdict, or `NOT_COMPILED` if it is built, but not compiled yet."""
-    return NOT_COMPILED if cell.verdict == BUILT and cell.stubs is None else cell.verdict
+def state_text(item: LevelRow | MatrixCell) -> str:
+    """Return the state of a level or cell, with the reason if it is not built."""
+    state = state_of(item)
+    return f"{state}: {item.reason}" if item.reason and item.verdict != BUILT else state
 
 
 def count_text(number: int, noun: str) -> str:
