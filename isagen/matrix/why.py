@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from ..model.errors import ProjectError, did_you_mean
@@ -50,7 +50,8 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         built = f"{sum(cell.verdict == BUILT for cell in cells)} of {count_text(len(cells), 'kernel')}"
         because, predicate = _cause(matrix, level, level, here)
         gains = [text for name, text in facts(matrix) if name == "code"]
-        return _explanation(matrix, level, because, f"{level.name} {predicate}", f"built for {built}", *gains)
+        details = _details(matrix, level, because, f"built for {built}", *gains)
+        return Explanation(because, f"{level.name} {predicate}", tuple(details))
     kernels = find_kernels(matrix, kernel_name)
     kernel, called = next(_copies(matrix, kernels, (level.name, *level.requires)), (kernels[0], level.name))
     cell = kernel.levels[level.name]
@@ -63,20 +64,18 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         because = Because.NO_STUB
         predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and matrix.optimization in SCALAR else []
-    sentence = f"{kernel.source} at {level.name} {predicate}"
-    explanation = _explanation(matrix, level, because, sentence, *_code(cell), *advice)
-    # If several sources register the stub, `kernel` is the source whose copy the stub calls at this level.
-    other = len(kernels) > 1 and called != level.name
-    source = [f"{kernel_name} at {level.name}: the copy of {called}"] if other else []
-    runs = []
+    details = _details(matrix, level, because, *_code(cell), *advice)
+    several = len(kernels) > 1  # sources register the stub, and `kernel` is the one whose copy it calls at this level
+    if several and called != level.name:
+        details.append(f"{kernel_name} at {level.name}: the copy of {called}")
     if running is not None:
         best, at = running
-        copy, folded = best.levels[at].folded or at, best.levels[at].folded
-        path = f", {best.source}" if len(kernels) > 1 else ""
-        runs = [f"runs here: the copy of {copy}{path}" + (f", because {at}'s has the same code" if folded else "")]
-    withheld = [f"{matrix.withhold}() may withhold features; it is not called here"] if matrix.withhold else []
-    details = *explanation.details, *source, *runs, *withheld
-    return replace(explanation, details=details)
+        folded, path = best.levels[at].folded, f", {best.source}" if several else ""
+        why = f", because {at}'s has the same code" if folded else ""
+        details.append(f"runs here: the copy of {folded or at}{path}{why}")
+    if matrix.withhold:
+        details.append(f"{matrix.withhold}() may withhold features; it is not called here")
+    return Explanation(because, f"{kernel.source} at {level.name} {predicate}", tuple(details))
 
 
 def _copies(
@@ -98,15 +97,15 @@ def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -
     return next(_copies(matrix, kernels, allowed), None)
 
 
-def _explanation(matrix: Matrix, level: LevelRow, because: Because, sentence: str, *details: str) -> Explanation:
-    """Return an explanation. If stubs may call the copy, add the `details`, the flags, and how to run the copy."""
+def _details(matrix: Matrix, level: LevelRow, because: Because, *own: str) -> list[str]:
+    """Return the `own` details, the flags, and how to run the copy, if stubs may call it."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
-        return Explanation(because, sentence)
-    details = (*details, *(f"known bug: {bug}" for bug, levels in matrix.known_bugs.items() if level.name in levels))
+        return []
+    bugs = [f"known bug: {bug}" for bug, levels in matrix.known_bugs.items() if level.name in levels]
     flags = sorted({" ".join(flags) or "no flags" for flags in level.flags.values()})
     to_run = because is Because.NOT_PREFERRED and matrix.override
-    more = [f"flags: {'; '.join(flags)}", *([f"to run it: {matrix.override}={level.name}"] if to_run else [])]
-    return Explanation(because, sentence, (*details, *more))
+    more = [f"to run it: {matrix.override}={level.name}"] if to_run else []
+    return [*own, *bugs, f"flags: {'; '.join(flags)}", *more]
 
 
 def _cause(matrix: Matrix, level: LevelRow, planned: LevelRow | MatrixCell, here: Selection) -> tuple[Because, str]:
