@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -34,15 +34,13 @@ class Place:
 
     name: str
     before: tuple[str, ...] = ()
-    lacks: Mapping[str, str] | None = None
+    lacks: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
 
     def problem_of(self, level: LevelRow) -> str:
         """Return the reason why a level does not run at this place; "" if it does."""
-        if self.problem or self.lacks is None:
-            return self.problem
         missing = [self.lacks[name] for name in level.features if name in self.lacks]
-        return f"{self.name} lacks {' '.join(missing)}" if missing else ""
+        return self.problem or (f"{self.name} lacks {' '.join(missing)}" if missing else "")
 
 
 def lacking(features: str) -> Mapping[str, str]:
