@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
-from ..model.matrix import Matrix, MatrixCell
-from .words import size_text, state_text, width_text
+from ..model.matrix import LevelRow, Matrix, MatrixCell
+from ..model.plan import BUILT
+from .words import size_text, width_text
 
 NOWHERE = "not there"
 
@@ -50,7 +51,7 @@ def _texts(matrix: Matrix) -> Iterator[tuple[tuple[str, ...], str]]:
     for language, compiler in matrix.compilers.items():
         yield (f"compiler of {language}",), compiler.name
     for level in matrix.levels:
-        yield (level.name,), state_text(level)
+        yield (level.name,), _verdict(level)
         for name in ("rank", "requires", "features", "macros"):
             yield (level.name, f": {name}"), _text(getattr(level, name))
         for language, flags in level.flags.items():
@@ -62,7 +63,7 @@ def _texts(matrix: Matrix) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _cell(cell: MatrixCell) -> Iterator[tuple[tuple[str, ...], str]]:
-    yield (), state_text(cell)
+    yield (), _verdict(cell)
     yield (": flags",), _text(cell.flags)
     if cell.stubs is not None:
         yield (": stubs",), _text(cell.stubs)
@@ -71,6 +72,10 @@ def _cell(cell: MatrixCell) -> Iterator[tuple[tuple[str, ...], str]]:
         yield (": code", ""), cell.code.digest
         yield (": widest register",), width_text(cell.code.widest)
         yield (": linked copy",), cell.folded or "its own"
+
+
+def _verdict(item: LevelRow | MatrixCell) -> str:
+    return f"{item.verdict}: {item.reason}" if item.reason and item.verdict != BUILT else item.verdict
 
 
 def _text(value: object) -> str:
