@@ -6,6 +6,7 @@ compilers only. With other objects or compilers, it builds the project for the b
 
 from __future__ import annotations
 
+import posixpath
 import zlib
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from ..model.errors import ConfigError
 from ..model.plan import Limit, Sealing
 from ..planning.config import DEFAULT_TABLE
 from ..probe.compiler import Compiler
-from ..processors.registry import builtin_tables, default_table, family_under, processor_of_family
+from ..processors.registry import builtin_tables, default_table, family_under, processor_names
 from ..processors.table import Table, load_table, other_levels
 
 UNLISTED = "it does not list its macros (-dM -E)"
@@ -27,22 +28,32 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[
 
     If the table `name` is for another architecture, the table is the one for this architecture that is called `name`
     and the processor, such as aten-arm64, or else the default table with its lowest level. A path `name` is relative
-    to `folder`. `where` names the setting in messages.
+    to `folder`, and own-arm64.toml lies beside own.toml. `where` names the setting in messages.
     """
     default = load_table(default_table(cpu_family), folder, where)
     shown = "32-bit x86" if cpu_family == "x86" else cpu_family
     reason = "" if len(default.levels) > 1 else f"isagen has no levels for {shown}"
     if name == DEFAULT_TABLE:
         return replace(default, other_levels=other_levels()), reason
-    here = f"{name}-{processor_of_family(cpu_family).name}"
-    named = load_table(here if here in builtin_tables() else name, folder, where)
+    named, *others = (load_table(one, folder, where) for one in (name, *_namesakes(name, folder)))
+    names = frozenset(level for table in (named, *others) for level in table.names())
+    for table in (named, *others):
+        if table.features.processor.is_for(cpu_family):
+            files = named.files if table is named else (*table.files, *named.files)
+            return replace(table, files=files, other_levels=names), reason if len(table.levels) == 1 else ""
     processor = named.features.processor
-    if processor.is_for(cpu_family):
-        return named, reason if len(named.levels) == 1 else ""
     reason = f"table {named.name} is for {', '.join(processor.cpu_families)}, and this build is for {cpu_family}"
-    files, others = (*named.files, *default.files), other_levels(named.names())
-    lowest = default.levels[:1]
-    return replace(default, levels=lowest, override=named.override, files=files, other_levels=others), reason
+    files, lowest = (*named.files, *default.files), default.levels[:1]
+    return replace(
+        default, levels=lowest, override=named.override, files=files, other_levels=other_levels(names)
+    ), reason
+
+
+def _namesakes(name: str, folder: Path) -> list[str]:
+    """Return the tables that are called `name` and a processor, which take its place on that processor."""
+    stem, end = posixpath.splitext(name)
+    there = [f"{stem}-{processor}{end}" for processor in processor_names()]
+    return [one for one in there if one in builtin_tables() or (end and (folder / one).is_file())]
 
 
 def limit_of(

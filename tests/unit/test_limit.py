@@ -81,7 +81,7 @@ def test_the_table_of_another_architecture_makes_way_for_the_baseline(tmp_path):
     chosen, reason = choose_table("aten", "riscv64", tmp_path, "isa.toml: table")
     assert (chosen.names(), chosen.override) == (("DEFAULT",), "ATEN_CPU_CAPABILITY")
     assert reason == "table aten is for x86_64, and this build is for riscv64"
-    assert choose_table("aten", "aarch64", tmp_path, "") == (load_table("aten-arm64", tmp_path), "")
+    assert choose_table("aten", "aarch64", tmp_path, "")[0].levels == load_table("aten-arm64", tmp_path).levels
     own = tmp_path / "own.toml"
     own.write_text('extends = "x86"\n[levels.MINE]\nrank = 99\nvector_bits = 128\nprobe = "return 0;"\n')
     mine, _ = choose_table("own.toml", "arm", tmp_path, "")
@@ -89,6 +89,18 @@ def test_the_table_of_another_architecture_makes_way_for_the_baseline(tmp_path):
     assert select_levels(["MINE", "avx2"], mine, "") == {"DEFAULT"}
     assert choose_table("own.toml", "x86_64", tmp_path, "")[1] == ""
     assert choose_table("default", "x86", tmp_path, "")[1] == "isagen has no levels for 32-bit x86"
+
+
+def test_a_table_of_a_project_has_one_beside_it_for_another_processor(tmp_path):
+    own, arm64 = tmp_path / "own.toml", tmp_path / "own-arm64.toml"
+    for path, table, level in ((own, "x86", "MINE"), (arm64, "arm64", "ITS")):
+        path.write_text(f'extends = "{table}"\n[levels.{level}]\nrank = 99\nvector_bits = 128\nprobe = "return 0;"\n')
+    for family, level in (("x86_64", "MINE"), ("aarch64", "ITS")):
+        chosen, reason = choose_table("own.toml", family, tmp_path, "")
+        assert (chosen.names()[-1], reason, own in chosen.files) == (level, "", True)
+        assert select_levels(["MINE", "ITS"], chosen, "") == {"DEFAULT", level}
+    assert select_levels(["MINE", "ITS"], choose_table("own.toml", "arm", tmp_path, "")[0], "") == {"DEFAULT"}
+    assert choose_table("own-arm64.toml", "x86_64", tmp_path, "")[1].startswith("table own-arm64 is for aarch64")
 
 
 @pytest.mark.parametrize(
