@@ -105,10 +105,10 @@ def _gnu(prefix: str, system: str, cpu_family: str, reason: str, **more) -> Plat
     return Platform(compilers, [prefix + "ar"], system, cpu_family, reason, **more)
 
 
-def _zig(target: str, system: str, cpu_family: str, **more) -> Platform:
+def _zig(target: str, system: str, cpu_family: str, options: Sequence[str] = (), **more) -> Platform:
     # Without -nostdlib++, zig compiles libc++ first, which takes a minute.
     words = [*ZIG_WITH_LIBRARY, target]
-    compilers = {"c": [*words, "cc"], "cpp": [*words, "c++", "-nostdlib++"]}
+    compilers = {"c": [*words, "cc", *options], "cpp": [*words, "c++", *options, "-nostdlib++"]}
     read = system in known_systems()
     reason = "" if read else f"objects for {system} are not {format_names()}, which isagen reads"
     modules = ("ziglang", *more.pop("modules", ()))
@@ -133,6 +133,13 @@ MACOS = {
         *([*ZIG, "ar"], "darwin", "aarch64", ""),
         modules=["ziglang"],
     ),
+}
+# Systems for which zig alone compiles here.
+OTHERS = {
+    "musl": _zig("x86_64-linux-musl", "linux", "x86_64", options=["-mcpu=x86_64"]),
+    "musl on arm64": _zig("aarch64-linux-musl", "linux", "aarch64"),
+    "FreeBSD": _zig("x86_64-freebsd", "freebsd", "x86_64", options=["-mcpu=x86_64"]),
+    "Windows on arm64": _zig("aarch64-windows-gnu", "windows", "aarch64"),
 }
 # Platforms where isagen builds the baseline alone.
 PLATFORMS = {
