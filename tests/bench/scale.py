@@ -1,13 +1,13 @@
 """What a build costs beside plain static libraries of stock Meson: configuring, building, editing, configuring again.
 
-    python tests/bench/scale.py [--kernels 10,100] [--rounds 3] [--build] [--cross FILE] [--json FILE]
+    python tests/bench/scale.py [--kernels 10,100] [--rounds 3] [--build] [--cross FILE ...] [--json FILE]
                                 [--picture FILE.svg]
 
 For each number of kernels, a project of isagen and one with a static library for each level, of the same sources and
 flags, take turns. Numbers are medians of wall seconds and of CPU seconds, and the highest memory that one process of
 the step had. A step of ninja that does nothing shows `0 steps`, and runs five times in each round. `--build` adds the
-first build, which takes minutes for 1000 kernels. `--cross` adds the same two projects, built with a cross file of
-Meson.
+first build, which takes minutes for 1000 kernels. `--cross` adds the same two projects, built with each of the cross
+files of Meson.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -151,9 +152,9 @@ def middle(found: list[Cost]) -> Cost:
     )
 
 
-def compare(count: int, rounds: int, first: bool, cross: Path | None) -> dict[str, dict[str, dict[str, Cost]]]:
+def compare(count: int, rounds: int, first: bool, crosses: Sequence[Path]) -> dict[str, dict[str, dict[str, Cost]]]:
     """Return the costs of each step, of isagen and plain, in turns: natively, and with a cross file."""
-    places = {"": [], **({f" with {cross.name}": ["--cross-file", str(cross.resolve())]} if cross else {})}
+    places = {"": [], **{f" with {cross.name}": ["--cross-file", str(cross.resolve())] for cross in crosses}}
     costs: dict[str, dict[str, dict[str, list[Cost]]]] = {place: {} for place in places}
     with tempfile.TemporaryDirectory(prefix="isagen-bench-") as name:
         made = {
@@ -207,7 +208,7 @@ def main() -> None:
     parser.add_argument("--kernels", default="10,100")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--build", action="store_true", help="build too, and edit a kernel")
-    parser.add_argument("--cross", type=Path, help="build with this cross file too")
+    parser.add_argument("--cross", type=Path, nargs="+", default=[], help="build with these cross files too")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
