@@ -228,12 +228,23 @@ def test_unsealed_levels_leak(leaks, order):
     assert {name for name in LEAKS if found.get(name) != "128 256"} >= {"sort", "growth", "method", "throw", "lambda"}
 
 
-def test_a_project_with_a_file_per_level(tmp_path):
-    project = for_windows(tmp_path, "zig", "per_level")
-    project.ninja()
-    assert "functions called" in said(project, project.path("direct.exe"))
-    best = [level for level in ("DEFAULT", "AVX2", "AVX512") if level in supported_levels()][-1]
-    assert said(project, project.path("ops.exe")).splitlines()[-1].startswith(f"{best} ")
+def copies_of_sort(project: Project, program: Path) -> dict[str, bool]:
+    """Whether each copy of std::sort's loop has instructions of AVX or AVX-512, by the end of its name."""
+    listing = project.run("x86_64-w64-mingw32-objdump", "-d", "--no-show-raw-insn", program).stdout
+    found = re.findall(r"<_ZSt16__introsort_loop\w*(\.\w+)?\S*>:\n((?:.+\n)+)", listing)
+    return {name: bool(re.search(r"\tv\w+ .*%[xyz]mm", code)) for name, code in found}
+
+
+def test_avx512_code_of_std_sort_runs_where_it_is_forbidden_unless_it_is_sealed(leaks):
+    if "AVX512" not in supported_levels():
+        pytest.skip("this CPU has no AVX-512")
+    highest_first = list(WIDTHS)[::-1]
+    program = linked(leaks, "isagen/libisa_{}.a.p/*.obj", highest_first, "-Wl,--allow-multiple-definition")
+    assert copies_of_sort(leaks, program) == {"": True}
+    assert all(int(width) & 512 for width in widths(leaks, program, "DEFAULT")["sort"].split())
+    program = linked(leaks, "isagen/isa_{}.*.o", highest_first)
+    assert copies_of_sort(leaks, program) == {"": False, ".default": False, ".avx2": True, ".avx512": True}
+    assert widths(leaks, program, "DEFAULT")["sort"] == "128 128"
 
 
 def test_kernels_that_have_a_python_front_elsewhere(tmp_path):
