@@ -5,7 +5,7 @@ linkers merge over levels, a level of the project's own tables, a source for one
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from support.checkout import ROOT
 from support.cross import TARGETS
 from support.platforms import MACOS, OTHERS, PLATFORMS, STATIC, WINDOWS, Platform, surroundings
 from support.projects import PACKAGES, Project, make_project, need, verdicts
+from support.what_ran import EVERYWHERE, ONE_PROJECT
 
 OWN = {name: load_table(str(PACKAGES / "everywhere/isagen" / name), Path()) for name in ("own.toml", "own-arm64.toml")}
 # The sources for one level, by that level; DEFAULT has one, too.
@@ -46,7 +47,7 @@ class Row:
     built: Sequence[str] = ()
     found: str = "  nothing found"
     limit: str = ""
-    suffix: str = field(default="")
+    suffix: str = ""
 
 
 def levels_with(table: Table, features: Sequence[str]) -> list[str]:
@@ -102,7 +103,7 @@ def baseline(name: str, found: str) -> Row:
     suffix = platform.program.removeprefix("portable")
     runs = partial(lambda words, cpu: words, platform.runner or ())
     reason = "table own is for x86_64, and this build is for arm" if name == "arm" else platform.reason
-    return Row(partial(cross, platform), "", runs, found=found, limit=reason, suffix=suffix)
+    return Row(partial(cross, platform), "", words=runs, found=found, limit=reason, suffix=suffix)
 
 
 QEMU = of_arm64({cpu: ARM64.selected[cpu] for cpu in ("cortex-a53", "neoverse-n1", "max,sve=off")})
@@ -110,30 +111,33 @@ MACS = of_arm64({cpu: APPLE[cpu]["level"] for cpu in ("apple-m1", "apple-m2")})
 PLATFORM = {
     "Linux x86-64": Row(by_gcc, cpus=of_this_machine),
     "Linux x86-64, musl": Row(partial(cross, OTHERS["musl"]), cpus=of_this_machine),
-    "Linux arm64": Row(by_gcc_for_arm64, "own-arm64.toml", ARM64.emulated, lambda: QEMU),
+    "Linux arm64": Row(by_gcc_for_arm64, "own-arm64.toml", words=ARM64.emulated, cpus=lambda: QEMU),
     "Linux arm64, musl": Row(
         partial(cross, OTHERS["musl on arm64"]),
-        *("own-arm64.toml", ARM64.emulated),
-        lambda: dict.fromkeys(QEMU, ("DEFAULT",)),
+        "own-arm64.toml",
+        words=ARM64.emulated,
+        cpus=lambda: dict.fromkeys(QEMU, ("DEFAULT",)),
         built=["DEFAULT"],
     ),
     "Windows, MinGW's GCC": by_wine(partial(cross, WINDOWS["mingw"])),
     "Windows, zig": by_wine(partial(cross, WINDOWS["zig"])),
     "Windows arm64": Row(
-        *(partial(cross, OTHERS["Windows on arm64"]), "own-arm64.toml"),
+        partial(cross, OTHERS["Windows on arm64"]),
+        "own-arm64.toml",
         cpus=dict,
         built=["DEFAULT"],
         suffix=".exe",
     ),
     "Windows, clang-cl": by_wine(by_clang_cl),
     "macOS x86-64": Row(
-        partial(cross, MACOS["x86_64"]), words=lambda cpu: macho_loader.words("x86_64"), cpus=of_this_machine
+        partial(cross, OTHERS["macOS"]), words=lambda cpu: macho_loader.words("x86_64"), cpus=of_this_machine
     ),
     "macOS arm64": Row(
-        *(partial(cross, MACOS["aarch64"]), "own-arm64.toml"),
-        lambda cpu: macho_loader.words("aarch64", "-cpu", "max"),
-        lambda: MACS,
-        answers,
+        partial(cross, MACOS["aarch64"]),
+        "own-arm64.toml",
+        words=lambda cpu: macho_loader.words("aarch64", "-cpu", "max"),
+        cpus=lambda: MACS,
+        environment=answers,
         built=["DEFAULT", "FP16FML", "OWN"],
     ),
     "FreeBSD": Row(partial(cross, OTHERS["FreeBSD"]), cpus=dict),
@@ -144,7 +148,8 @@ PLATFORM = {
 
 
 @pytest.mark.parametrize("name", PLATFORM)
-def test_each_level_runs_its_own_code(tmp_path, name):
+def test_each_level_runs_its_own_code(tmp_path, cell, name):
+    cell(ONE_PROJECT, name, "how", EVERYWHERE[name])
     row = PLATFORM[name]
     project = make_project(tmp_path, "everywhere")
     summary = project.setup(*row.setup(project, tmp_path))
@@ -164,6 +169,11 @@ def test_each_level_runs_its_own_code(tmp_path, name):
             run = [*row.words(cpu), program]
             said = project.run(*run, check=False, EVERYWHERE_ISA=asked, **row.environment(cpu)).stdout
             assert said.replace("\r", "").endswith(f"{expected}\n"), (cpu, asked)
+        if len(usable) > 1:  # a linker keeps one copy of the template, if it is not sealed
+            run = [*row.words(cpu), project.path(f"unsealed{row.suffix}")]
+            said = project.run(*run, check=False, **row.environment(cpu)).stdout
+            assert f"{usable[-1]} sort=" in said, cpu
+            assert said_at(row, usable, usable[-1]) not in said, cpu
 
 
 def said_at(row: Row, usable: Sequence[str], asked: str) -> str:

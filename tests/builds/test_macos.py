@@ -440,14 +440,6 @@ def test_unsealed_levels_leak(leaks, order):
     assert {name for name in LEAKS if found.get(name) != "128 256"} >= {"sort", "growth", "method", "throw", "lambda"}
 
 
-def test_a_project_with_a_file_per_level(tmp_path):
-    project = configured(tmp_path, "x86_64", "per_level")
-    project.ninja()
-    assert "functions called" in said(project, "x86_64", project.path("direct"))
-    best = [level for level in ("DEFAULT", "AVX2", "AVX512") if level in supported_levels()][-1]
-    assert said(project, "x86_64", project.path("ops")).splitlines()[-1].startswith(f"{best} ")
-
-
 def test_kernels_that_have_a_python_front_elsewhere(tmp_path):
     project = configured(tmp_path, "x86_64", "reductions")
     project.ninja()

@@ -134,11 +134,12 @@ MACOS = {
         modules=["ziglang"],
     ),
 }
-# Systems for which zig alone compiles here.
+# Systems for which zig alone compiles here, without its C++ library.
 OTHERS = {
     "musl": _zig("x86_64-linux-musl", "linux", "x86_64", options=["-mcpu=x86_64"]),
     "musl on arm64": _zig("aarch64-linux-musl", "linux", "aarch64"),
     "FreeBSD": _zig("x86_64-freebsd", "freebsd", "x86_64", options=["-mcpu=x86_64"]),
+    "macOS": _zig("x86_64-macos", "darwin", "x86_64"),
     "Windows on arm64": _zig("aarch64-windows-gnu", "windows", "aarch64"),
 }
 # Platforms where isagen builds the baseline alone.

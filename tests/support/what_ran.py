@@ -54,6 +54,24 @@ COMPILERS = ("gcc", "clang-14", "clang-16", "zig")
 SELECTION, KERNELS, X86 = "Levels that CPUs select", "Reference kernels: {}", "Levels of x86-64"
 SYSTEMS, INTRINSICS = "Other platforms", "Intrinsics"
 ON_WINDOWS, ON_MACOS = "Levels on Windows", "Levels on macOS"
+ONE_PROJECT = "One project on every platform"
+# How tests/packages/everywhere runs on each platform, where it does.
+EVERYWHERE = {
+    "Linux x86-64": "levels run",
+    "Linux x86-64, musl": "levels run",
+    "Linux arm64": "levels run with qemu-aarch64",
+    "Linux arm64, musl": "the baseline run with qemu-aarch64",
+    "Windows, MinGW's GCC": "levels run with wine",
+    "Windows, zig": "levels run with wine",
+    "Windows arm64": "the baseline built and audited, not run",
+    "Windows, clang-cl": "levels run with wine",
+    "macOS x86-64": "levels run in the tests' loader",
+    "macOS arm64": "levels run in the tests' loader with qemu-aarch64",
+    "FreeBSD": "levels built and audited, not run",
+    "WebAssembly": "the baseline run with wasmtime",
+    "Linux armv7": "the baseline run with qemu-arm",
+    "an unknown system": "the baseline run",
+}
 BUILT_BY = "What compilers build: table {}"
 # The compilers of C++ that each table is tried with.
 CLANGS = [f"clang-{version}" for version in (14, 16, 19, 22)]
@@ -110,6 +128,11 @@ GRIDS = {
         "The level that a Mach-O program selects, or is asked for and selects, in the tests' loader on Linux.",
         MACOS,
         dict.fromkeys((*ALL, *load_table("arm64", Path()).names())),
+    ),
+    ONE_PROJECT: Grid(
+        "`tests/packages/everywhere`, built without an edit: each kernel runs its own code at each level.",
+        EVERYWHERE,
+        ["how"],
     ),
     SYSTEMS: Grid("The baseline alone is built there.", PLATFORMS, ["built", "run"]),
 }
