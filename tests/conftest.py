@@ -23,6 +23,7 @@ pytest_plugins = ["support.what_ran"]
 LONGEST = {
     "long",
     "test_audit_of_builds.py",
+    "test_everywhere.py",
     "test_hostile.py",
     "test_instrumented.py",
     "test_macho_loader.py",

@@ -440,6 +440,30 @@ def test_unsealed_levels_leak(leaks, order):
     assert {name for name in LEAKS if found.get(name) != "128 256"} >= {"sort", "growth", "method", "throw", "lambda"}
 
 
+def copies_of_sort(project: Project, program: Path) -> dict[str, bool]:
+    """Whether each copy of std::sort has instructions of AVX or AVX-512, by the end of its name."""
+    need("llvm-objdump-16")
+    listing = project.run("llvm-objdump-16", "-d", "--no-show-raw-insn", program).stdout
+    found: dict[str, bool] = {}
+    for name, code in re.findall(r"<__ZNSt3__1\w*sort\w*less_noting_width\w*(\.\w+)?\S*>:\n((?:.+\n)+)", listing):
+        found[name] = found.get(name, False) or bool(re.search(r"\tv\w+\t.*%[xyz]mm", code))
+    return found
+
+
+def test_avx512_code_of_std_sort_ends_a_program_on_an_old_cpu_unless_it_is_sealed(leaks):
+    """Nehalem has no AVX, so that DEFAULT is selected."""
+    need("qemu-x86_64")
+    highest_first = list(WIDTHS)[::-1]
+    said = {}
+    for copies in ("isagen/libisa_{}.a.p/*.o", "isagen/isa_{}.*.o"):
+        program = linked(leaks, copies, highest_first)
+        done = leaks.run("qemu-x86_64", "-cpu", "Nehalem", *words("x86_64"), program, check=False)
+        said[copies] = re.findall("^sort (.*)", done.stdout, re.MULTILINE), copies_of_sort(leaks, program)
+    unsealed, sealed = said.values()
+    assert unsealed == (["signal 4"], {"": True})
+    assert sealed == (["128 128"], {"": False, ".default": False, ".avx2": True, ".avx512": True})
+
+
 def test_kernels_that_have_a_python_front_elsewhere(tmp_path):
     project = configured(tmp_path, "x86_64", "reductions")
     project.ninja()
