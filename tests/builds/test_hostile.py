@@ -1,7 +1,8 @@
 """Hostile projects: a level's code that is let out is refused, found, or never runs where it must not.
 
-What was found before is built with both compilers, the rest with one. A case without a linker of its own takes GNU ld
-and one of the others in turn. ISAGEN_TESTS=all builds every case with every compiler, linker and level of optimisation.
+What was found before is built with both compilers, the rest with one. A case without a linker of its own takes one of
+those that are installed, in turn. ISAGEN_TESTS=all builds every case with every compiler, linker and level of
+optimisation.
 """
 
 import platform
@@ -39,12 +40,12 @@ def workshop(tmp_path_factory):
     return Workshop(tmp_path_factory.mktemp("hostile"))
 
 
-def in_turn(one):
-    """Return the linkers of a case; where it takes any, GNU ld and another one."""
-    if ALL or one.linkers != tuple(LINKERS):
-        return one.linkers
-    first, *others = LINKERS
-    return first, others[zlib.crc32(one.name.encode()) % len(others)]
+def in_turn(one, compiler):
+    """Return the linkers of a case that are installed; where it takes any, one of them."""
+    linkers = available(one.linkers)
+    if ALL or one.linkers != tuple(LINKERS) or not linkers:
+        return linkers
+    return linkers[zlib.crc32(f"{one.name}, {compiler}".encode()) % len(linkers) :][:1]
 
 
 def outcomes(workshop, one, compiler, tmp_path, linkers=None):
@@ -55,7 +56,7 @@ def outcomes(workshop, one, compiler, tmp_path, linkers=None):
     missing = [name for name in one.levels if lacks(levels[name].features)]
     if missing:
         pytest.skip(f"this CPU lacks {missing[0]}")
-    linkers = available(linkers or in_turn(one))
+    linkers = available(linkers) if linkers else in_turn(one, compiler)
     if not linkers:
         pytest.skip(f"there is none of {' '.join(one.linkers)}")
     return workshop.outcomes(one, compiler, tmp_path, linkers)
