@@ -13,6 +13,7 @@ from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
 from isagen.model.errors import IsagenError
 from support.cross import TARGETS
+from support.pairs import paired
 from support.projects import make_project
 
 
@@ -81,8 +82,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "compiler"), paired(KINDS, COMPILERS))
 @pytest.mark.parametrize("family", PLANTED)
 def test_what_an_initialiser_calls_is_found(link, family, compiler, kind):
     planted = PLANTED[family][0]
@@ -91,8 +91,7 @@ def test_what_an_initialiser_calls_is_found(link, family, compiler, kind):
     assert (finding.kind, finding.symbol, finding.features) == ("load", "planted", (planted.needs,))
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "compiler"), paired(KINDS, COMPILERS[::-1]))
 @pytest.mark.parametrize("family", PLANTED)
 def test_what_runs_at_exit_is_found(link, family, compiler, kind):
     """The address of the function is an argument. Which function an object calls is known when it is linked."""
@@ -155,10 +154,12 @@ def test_a_program_with_the_libraries_in_it_has_no_finding(tmp_path, family, com
     assert audited(tmp_path / "x", family) == []
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize(("family", "planted"), [*CASES, *(("aarch64", planted) for planted in ON_ARM64)])
-def test_planted_instructions_are_found_in_builds(tmp_path, family, planted, compiler):
+@pytest.mark.parametrize(
+    ("case", "compiler"), paired([*CASES, *(("aarch64", planted) for planted in ON_ARM64)], COMPILERS)
+)
+def test_planted_instructions_are_found_in_builds(tmp_path, case, compiler):
     """In a constructor, in ordinary code, and in a level that lacks the feature; not in the level that has it."""
+    family, planted = case
     target = TARGETS[family]
     target.require(compiler)
     project = make_project(tmp_path, "portable")
@@ -195,8 +196,7 @@ int chosen(int) __attribute__((ifunc("chooser")));
     ("argument", "condition", "kind"),
     [("unsigned long hwcap", "hwcap & (3 << 21)", "unproven"), ("", "true", "baseline")],
 )
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("family", [*PLANTED, "aarch64"])
+@pytest.mark.parametrize(("family", "compiler"), paired([*PLANTED, "aarch64"], COMPILERS))
 def test_resolvers_are_given_hwcap(tmp_path, family, compiler, argument, condition, kind):
     """What a resolver chooses by its argument is unproven: for which features it asks is not read from the code."""
     TARGETS[family].require(compiler)

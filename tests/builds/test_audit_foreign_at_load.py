@@ -5,6 +5,7 @@ import pytest
 from support.foreign import AVX2, DOUBLE, HEAD, audit, run
 from support.level_code import C_OF
 from support.load_sources import COMPILERS, CONSTRUCTOR, HANDED_OUT, POINTERS, SOUND
+from support.pairs import paired
 
 
 @pytest.mark.parametrize("stripped", [False, True])
@@ -20,13 +21,13 @@ def test_calls_through_pointers_in_files_of_others(link, compiler, stripped):
         assert any("call through pointers, which are not followed: " in note for note in result.notes), name
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("name", [*SOUND, "a registrar"])
 @pytest.mark.parametrize(
-    ("flags", "linker"), [([], None), (["-O0"], None), (["-fno-plt"], None), (["-Wl,-z,retpolineplt"], "lld")]
+    ("how", "compiler"),
+    paired([([], None), (["-O0"], None), (["-fno-plt"], None), (["-Wl,-z,retpolineplt"], "lld")], COMPILERS),
 )
-def test_known_calls_in_files_of_others(link, compiler, name, flags, linker):
-    kind, source = SOUND.get(name) or HANDED_OUT[name][:2]
+def test_known_calls_in_files_of_others(link, compiler, name, how):
+    (flags, linker), (kind, source) = how, SOUND.get(name) or HANDED_OUT[name][:2]
     library = link(source, *flags, compiler=compiler, linker=linker, kind=kind)
     assert [f for f in audit(library).findings if f.kind != "bindable"] == []
 
