@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 PATH = "PATH"
 # Options after which a path may follow without a space.
@@ -34,7 +33,6 @@ def without_paths(text: str) -> str:
     return re.sub(r"\S+", lambda word: word[0] if ADDRESS.match(word[0]) else word_without_path(word[0]), text)
 
 
-@cache
 def word_without_path(word: str) -> str:
     """Return a word of a command line, which may contain spaces, with `PATH` in place of an absolute path."""
     return WORD.sub(rf"\g<before>{PATH}\g<end>", word)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
+from functools import cache
 from typing import Any
 
 from ..model.matrix import Matrix, MatrixCell, MatrixCompiler, MatrixKernel
@@ -56,7 +57,7 @@ def public(value: Any) -> Any:
     A text that starts with a dash is one word of a command line.
     """
     if isinstance(value, str):
-        return word_without_path(value) if value.startswith("-") else without_paths(value)
+        return _public_text(value)
     if isinstance(value, tuple):
         return tuple(map(public, value))
     if isinstance(value, dict):
@@ -64,6 +65,11 @@ def public(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{name: public(item) for name, item in vars(value).items()})
     return value
+
+
+@cache
+def _public_text(text: str) -> str:
+    return word_without_path(text) if text.startswith("-") else without_paths(text)
 
 
 def with_code(matrix: Matrix, levels: Mapping[str, LevelCode]) -> Matrix:
