@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from itertools import product
-from pathlib import Path
 
-from ..model.errors import ConfigError
-from ..planning.config import COMPAT, Config
+from ..planning.config import COMPAT
 from ..processors.table import Table
 from ..rendering import render
 
 COMPAT_FOLDER = "isa_compat"
 HEADER = "isa_torch.h"
-# The line by which a project's header includes isagen's header.
-FORWARDS = re.compile(rf'^\s*#\s*include\s*["<][^">]*{re.escape(HEADER)}[">]', re.MULTILINE)
 
 
 def compat_texts(compat: Sequence[str], table: Table) -> dict[str, str]:
@@ -40,25 +34,3 @@ def _aten_name(defines: Sequence[str]) -> str:
         if f"CPU_CAPABILITY_{name}" in defines:
             return name
     return "DEFAULT"
-
-
-def check_shadows(config: Config, kernels: Sequence[str], root: Path) -> None:
-    """Raise `ConfigError` if a header in the folder of a kernel, or above it, has the name of a header of `compat`.
-
-    Compilers would find that header before isagen's, and the stubs would be defined by the project's macros. A header
-    that includes isagen's is allowed.
-    """
-    folders = dict.fromkeys(folder for kernel in kernels for folder in (root / kernel).parents)
-    headers = [(name, header) for name in config.compat for header in COMPAT[name][1]]
-    for (name, header), folder in product(headers, folders):
-        path = folder / header
-        if not folder.is_relative_to(root) or not path.is_file():
-            continue
-        if not FORWARDS.search(path.read_text(encoding="utf-8", errors="replace")):
-            shown = path.relative_to(root).as_posix()
-            raise ConfigError(
-                f"{name!r} gives a header in the place of {shown}, but the compiler finds the project's own first",
-                where=f"{config.shown}: compat",
-                remedy=f"delete {shown} and its source file, and remove that file from meson.build; to keep both, "
-                f"remove {name!r} from compat",
-            )

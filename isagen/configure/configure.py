@@ -33,7 +33,7 @@ from ..probe.probe import baseline_features, limited_verdicts, probe_all
 from ..processors.flags import compiler_family
 from ..processors.table import Table
 from .answer import answer
-from .compat import COMPAT_FOLDER, check_shadows, compat_texts
+from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import keyval_text
 from .limits import choose_table, family_of, limit_of, required_args, sealing_of
@@ -125,8 +125,8 @@ def _editor(request: Request, table: Table, plan: Plan) -> list[str]:
 
 
 def _check(request: Request, config: Config) -> None:
-    """Raise `KernelError` for a missing kernel source, and `ConfigError` for a bad name of a set, for a header that
-    hides one of isagen's, and for `withhold` in a set that is a whole module.
+    """Raise `KernelError` for a missing kernel source, and `ConfigError` for a bad name of a set, and for `withhold` in
+    a set that is a whole module.
     """
     if config.withhold and request.module:
         raise ConfigError(
@@ -134,7 +134,6 @@ def _check(request: Request, config: Config) -> None:
             where=f"{config.shown}: withhold",
             remedy="remove it, or dispatch the kernels by stubs",
         )
-    check_shadows(config, request.kernels, request.project_root)
     if request.config_set and not SET_NAME.fullmatch(request.config_set):
         raise ConfigError(
             f"{request.config_set!r} cannot name a set of kernels",
