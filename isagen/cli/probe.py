@@ -13,7 +13,7 @@ from ..model.languages import LANGUAGES
 from ..model.plan import Verdict
 from ..probe.cache import NO_CACHE
 from ..probe.compiler import find_compiler
-from ..probe.probe import limited_verdicts, probe_each
+from ..probe.probe import limited_verdicts, probe_all
 from ..processors.flags import compiler_family
 from .output import wrapped
 from .parser import Commands, add_table
@@ -36,18 +36,16 @@ def run(options: argparse.Namespace) -> int:
     table, limit = limits_of(compiler, options.table, Path.cwd(), "--table")
     if limit.reason and options.format != "json":
         print(f"only {table.lowest.name}: {limit.reason}")
-    limited = limited_verdicts(table, [compiler], limit) if limit.opaque else {}
-    results = limited.items() if limit.opaque else probe_each(table, [compiler], NO_CACHE)
-    verdicts, unshown = {}, list(table.features.known_broken)
-    for (level, _), verdict in results:
-        verdicts[level] = verdict
-        if options.format != "json":
-            identity = compiler_family(compiler.id), compiler.version, compiler.baseline_macros if unshown else {}
-            bugs = [bug for bug in unshown if bug.concerns(*identity, verdict.features)]
-            unshown = [bug for bug in unshown if bug not in bugs]  # each bug is shown once, at the lowest level
-            print(wrapped(_lines(level, verdict, [bug.text for bug in bugs]), indent=" " * 17), end="", flush=True)
+    results = limited_verdicts(table, [compiler], limit) if limit.opaque else probe_all(table, [compiler], NO_CACHE)
     if options.format == "json":
-        print(json.dumps({level: asdict(verdict) for level, verdict in verdicts.items()}, indent=2))
+        print(json.dumps({level: asdict(verdict) for (level, _), verdict in results.items()}, indent=2))
+        return 0
+    unshown = list(table.features.known_broken)
+    for (level, _), verdict in results.items():
+        identity = compiler_family(compiler.id), compiler.version, compiler.baseline_macros if unshown else {}
+        bugs = [bug for bug in unshown if bug.concerns(*identity, verdict.features)]
+        unshown = [bug for bug in unshown if bug not in bugs]  # each bug is shown once, at the lowest level
+        print(wrapped(_lines(level, verdict, [bug.text for bug in bugs]), indent=" " * 17), end="")
     return 0
 
 

@@ -8,7 +8,7 @@ is never run.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..model.plan import Verdict
@@ -58,26 +58,19 @@ def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
 
 
 def build_probe(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> Verdict:
-    """Return the final verdict on a level.
-
-    If the `provisional` verdict is that the level is available, the level's program must build too.
-    """
-    if not provisional.available:
-        return provisional
+    """Return the final verdict on a level that is available by its flags, if its program builds too."""
     outcome = compiler.build(probe_text(table, [level]), provisional.flags)
     return provisional if outcome.ok else replace(provisional, available=False, reason=_failure(outcome), features=())
 
 
-def probe_text(table: Table, levels: Sequence[Level]) -> str:
+def probe_text(table: Table, levels: Iterable[Level]) -> str:
     """Return the program that probes `levels`. It includes headers only if a probe has words beyond `OWN_WORDS`.
 
-    The probe of a single level is the body of `main`. For several levels, each probe is a function, and `main` returns
-    the sum of their results.
+    Each probe is a function, and `main` returns the sum of their results.
     """
+    levels = tuple(levels)
     words = {word for level in levels for word in re.findall(r"\b[A-Za-z_]\w*", level.probe)}
     prologue = "" if words <= OWN_WORDS else f"{table.prologue}\n"
-    if len(levels) == 1:
-        return prologue + _function("int main", levels[0].probe)
     parts = [_function(f"static int isa_probe_{level.name}", level.probe) for level in levels]
     calls = " + ".join(f"isa_probe_{level.name}(argc, argv)" for level in levels)
     return "".join([prologue, *parts, _function("int main", f"return {calls};")])

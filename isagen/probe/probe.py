@@ -9,73 +9,66 @@ A group does not show that the intrinsics of a lower level compile without the f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import asdict
+from functools import partial
 
 from ..model.codec import from_data
 from ..model.plan import Limit, Verdict
 from ..processors.flags import units
-from ..processors.table import Level, Table
+from ..processors.table import Table
 from .cache import Cache
 from .compiler import Compiler
 from .level import build_probe, check_flags, probe_text, verdict_without_run
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 13
+PROBE_FORMAT = 14
 
 
 def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapping[tuple[str, str], Verdict]:
     """Probe every level with every compiler, in parallel. Returns verdicts by (level name, language)."""
-    return dict(probe_each(table, compilers, cache))
-
-
-def probe_each(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Iterator[tuple[tuple[str, str], Verdict]]:
-    """Probe as `probe_all` does. Yield the verdicts in the order of levels; none waits for later ones."""
-    known: dict[tuple[str, str], Verdict | None] = {}
-    groups: list[Group] = []
-    for compiler in compilers:
-        known |= {
-            (level.name, compiler.language): verdict_without_run(table, level, compiler) for level in table.levels
-        }
-        groups += [Group(table, compiler, levels) for levels in reversed(groups_of(table, compiler))]
-    known |= {group.place(level): group.cached_verdict(level, cache) for group in groups for level in group.levels}
+    compilers = tuple(compilers)
     with ThreadPoolExecutor() as pool:
-        # The probe of a group waits for the checks of its levels. All checks are submitted before any group, so that
-        # waiting groups cannot occupy the whole pool.
-        checks: dict[Group, list[tuple[Level, Future[Verdict]]]] = {}
-        for group in groups:
-            missing = [level for level in group.levels if known[group.place(level)] is None]
-            if missing:
-                checks[group] = [(level, pool.submit(check_flags, table, level, group.compiler)) for level in missing]
-        futures = {}
-        for group, levels in checks.items():
-            future = pool.submit(group.probe, levels, cache)
-            futures.update(dict.fromkeys((group.place(level) for level, _ in levels), future))
-        for place, verdict in known.items():
-            yield place, verdict or futures[place].result()[place[0]]
+        found = pool.map(lambda compiler: _probe(table, compiler, cache), compilers)
+        return {
+            (name, compiler.language): verdict
+            for compiler, verdicts in zip(compilers, found, strict=True)
+            for name, verdict in verdicts.items()
+        }
 
 
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Levels, highest first, that one program can probe with a compiler."""
+def _probe(table: Table, compiler: Compiler, cache: Cache) -> dict[str, Verdict]:
+    """Return the verdict of a compiler on each level, by the level's name.
 
-    table: Table
-    compiler: Compiler
-    levels: tuple[Level, ...]
+    Only the verdicts on available levels are cached: the cause of another verdict, such as a missing header, may change
+    while the key does not.
+    """
+    known = {level.name: verdict_without_run(table, level, compiler) for level in table.levels}
+    asked = [name for name, verdict in known.items() if verdict is None]
+    key = _key(table, compiler) if asked else ""
+    with suppress(ValueError):
+        cached = from_data(Mapping[str, Verdict], cache.get(key))  # type: ignore[type-abstract]
+        known |= {name: verdict for name, verdict in cached.items() if name in asked}
+    missing = [name for name, verdict in known.items() if verdict is None]
+    with ThreadPoolExecutor() as pool:
+        checked = pool.map(lambda name: check_flags(table, table.level(name), compiler), missing)
+        known |= zip(missing, checked, strict=True)
+        available = {name: verdict for name in missing if (verdict := known[name]) and verdict.available}
+        for found in pool.map(partial(_probe_group, table, compiler), groups_of(table, available)):
+            known |= found
+    verdicts = {name: verdict for name, verdict in known.items() if verdict is not None}
+    if missing:
+        cache.put(key, {name: asdict(verdicts[name]) for name in asked if verdicts[name].available})
+    return verdicts
 
-    def place(self, level: Level) -> tuple[str, str]:
-        """Return the key of the verdict on a level."""
-        return level.name, self.compiler.language
 
-    @cached_property
-    def _inputs(self) -> list[Any]:
-        """Everything on which the verdicts of all levels of the group depend, for their cache keys."""
-        compiler, features = self.compiler, self.table.features
-        return [
+def _key(table: Table, compiler: Compiler) -> str:
+    """Return the cache key of a compiler's verdicts: a hash of all that they depend on."""
+    features = table.features
+    return Cache.key(
+        [
             PROBE_FORMAT,
             compiler.identity,
             compiler.language,
@@ -86,45 +79,34 @@ class Group:
             features.ignored_macros,
             features.cpu_macros,
             sorted(features.never_required),
-            probe_text(self.table, self.levels),
-            [[level.name, sorted(all_flags(level)), level.probe] for level in self.levels],
+            table.prologue,
+            [[asdict(level), table.required_features(level.name)] for level in table.levels],
         ]
+    )
 
-    def _key(self, level: Level) -> str:
-        return Cache.key([self._inputs, asdict(level), self.table.required_features(level.name)])
 
-    def cached_verdict(self, level: Level, cache: Cache) -> Verdict | None:
-        """Return the cached verdict on a level; None if the cache has no valid one."""
-        with suppress(ValueError):
-            return from_data(Verdict, cache.get(self._key(level)))
-        return None
+def groups_of(table: Table, available: Mapping[str, Verdict]) -> list[dict[str, Verdict]]:
+    """Return the verdicts on levels that are `available` by their flags, in groups, the highest level of each first.
 
-    def probe(self, provisional: Iterable[tuple[Level, Future[Verdict]]], cache: Cache) -> Mapping[str, Verdict]:
-        """Probe levels of the group, highest first, and return the verdicts by level name.
-
-        The verdict on a level that fails is not cached: its cause, such as a header, may change while the key does not.
-        """
-        verdicts = [(level, future.result()) for level, future in provisional]
-        together = self._probed_together(verdicts)
-        final = {}
-        for level, verdict in verdicts:
-            if level.name not in together:
-                verdict = build_probe(self.table, level, verdict, self.compiler)
-            final[level.name] = verdict
-            if verdict.available:
-                cache.put(self._key(level), asdict(verdict))
-        return final
-
-    def _probed_together(self, provisional: Sequence[tuple[Level, Verdict]]) -> set[str]:
-        """Return the names of the levels that one program shows to be available."""
-        highest = provisional[0][1]
+    The highest level of a group requires the other levels, and has all their flags.
+    """
+    rest = dict(available)
+    groups = []
+    while rest:
+        name, highest = rest.popitem()
         flags = set(units(highest.flags))
-        members = [(level, verdict) for level, verdict in provisional if verdict.available]
-        members = [(level, verdict) for level, verdict in members if set(units(verdict.flags)) <= flags]
-        if not highest.available or len(members) < 2:
-            return set()
-        outcome = self.compiler.build(probe_text(self.table, [level for level, _ in members]), highest.flags)
-        return {level.name for level, _ in members} if outcome.ok else set()
+        below = [level.name for level in reversed(table.below(name)) if level.name in rest]
+        group = {lower: rest.pop(lower) for lower in below if set(units(rest[lower].flags)) <= flags}
+        groups.append({name: highest, **group})
+    return groups
+
+
+def _probe_group(table: Table, compiler: Compiler, group: Mapping[str, Verdict]) -> Mapping[str, Verdict]:
+    """Return the final verdicts on the levels of a group: those of one program, if it builds."""
+    highest = next(iter(group.values()))
+    if len(group) > 1 and compiler.build(probe_text(table, map(table.level, group)), highest.flags).ok:
+        return group
+    return {name: build_probe(table, table.level(name), verdict, compiler) for name, verdict in group.items()}
 
 
 def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) -> Mapping[tuple[str, str], Verdict]:
@@ -157,24 +139,3 @@ def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str,
     """Return the features that code may use if it is compiled without flags of a level."""
     macros = {name: value for compiler in compilers for name, value in compiler.baseline_macros.items()}
     return table.features.turned_on(macros)
-
-
-def groups_of(table: Table, compiler: Compiler) -> list[tuple[Level, ...]]:
-    """Return the levels for which a compiler has to run, in groups, the highest level of each group first.
-
-    The highest level of a group requires the other levels, and has all their flags. A level with a flag that the
-    highest lacks goes into another group.
-    """
-    rest = {level.name: level for level in table.levels if verdict_without_run(table, level, compiler) is None}
-    groups = []
-    while rest:
-        _, highest = rest.popitem()
-        flags, below = all_flags(highest), reversed(table.below(highest.name))
-        names = [level.name for level in below if level.name in rest and all_flags(level) <= flags]
-        groups.append((highest, *map(rest.pop, names)))
-    return groups
-
-
-def all_flags(level: Level) -> set[tuple[str, ...]]:
-    """Return the flags of a level with its optional ones."""
-    return set(units((*level.flags["gnu"], *level.optional_flags.get("gnu", ()))))

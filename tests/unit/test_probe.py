@@ -3,7 +3,6 @@
 import re
 import shutil
 import tempfile
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,35 +10,11 @@ import pytest
 
 from isagen.model.errors import CompilerError
 from isagen.model.plan import Verdict
-from isagen.probe.cache import NO_CACHE, Cache
+from isagen.probe.cache import Cache
 from isagen.probe.compiler import Compiler
 from isagen.probe.level import probe_text
-from isagen.probe.probe import probe_each
 from isagen.processors.table import load_table
 from support.probing import ask, calls, fake, table
-
-
-def test_each_verdict_is_yielded_as_soon_as_it_is_known(tmp_path, monkeypatch):
-    """The second level is not answered before the first is taken."""
-    taken = threading.Event()
-
-    def slow(table, level, settled, compiler):
-        assert level is table.levels[0] or taken.wait(20)
-        return Verdict(True, level.name)
-
-    monkeypatch.setattr("isagen.probe.probe.build_probe", slow)
-    asked = in_two_groups(table(tmp_path, 'features = ["avx2"]'))
-    verdicts = probe_each(asked, [fake(tmp_path)], NO_CACHE)
-    assert next(verdicts) == ((asked.levels[0].name, "c"), Verdict(True, asked.levels[0].name))
-    taken.set()
-    assert [level for (level, _), _ in verdicts] == [level.name for level in asked.levels[1:]]
-
-
-def in_two_groups(found):
-    """Return a table whose lowest level has a flag that the other has not, so that each is asked by itself."""
-    base = replace(found.levels[0], flags={"gnu": ("-mbase",)})
-    return replace(found, levels=(base, *found.levels[1:]))
-
 
 # ---- verdicts, by a compiler of our own
 
@@ -150,6 +125,12 @@ def test_a_probe_links_without_the_flags_of_the_level(tmp_path):
         assert words[:3] == ["-O2", "-DPROJECT", "-Wno-error"]
         assert words[3].endswith("probe.o")
         assert "-mavx2" not in words
+
+
+def in_two_groups(found):
+    """Return a table whose lowest level has a flag that the other has not, so that each is asked by itself."""
+    base = replace(found.levels[0], flags={"gnu": ("-mbase",)})
+    return replace(found, levels=(base, *found.levels[1:]))
 
 
 def test_probe_is_the_build(tmp_path):
