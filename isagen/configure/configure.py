@@ -36,10 +36,9 @@ from .answer import answer
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .keyval import keyval_text
-from .limits import choose_table, family_of, limit_of, required_args, sealing_of
+from .limits import choose_table, family_of, limit_of, required_args, sealing_of, without_refused_args
 from .linker_scripts import audit_values, find_audit, write_scripts
 from .native import native_levels
-from .own_flags import check_own_flags, without_refused_args
 from .request import Request
 from .tool import own_python, write_tool
 
@@ -198,8 +197,6 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         native=native_levels(request, table, verdicts, limit),
     )
     check_required(plan, request.require, table, limit.reason)
-    if not limit.foreign:
-        check_own_flags(plan, table.features, request.compilers, config)
     return Build(
         isagen=__version__,
         plan=plan,

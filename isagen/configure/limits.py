@@ -14,10 +14,13 @@ from pathlib import Path
 
 from ..binary.formats import FORMATS, format_names, format_under, known_systems
 from ..model.errors import ConfigError
+from ..model.languages import language_of
 from ..model.plan import Limit, Sealing
-from ..planning.config import DEFAULT_TABLE
+from ..planning.config import DEFAULT_TABLE, Config
+from ..planning.kernels import matches
 from ..probe.compiler import Compiler
-from ..processors.registry import builtin_tables, default_table, family_under, processor_names
+from ..processors.flags import units
+from ..processors.registry import builtin_tables, default_table, family_under, processor_names, processor_of_family
 from ..processors.table import Table, load_table, other_levels
 
 UNLISTED = "it does not list its macros (-dM -E)"
@@ -107,6 +110,29 @@ def required_args(compiler: Compiler) -> tuple[str, ...]:
     """Return the options without which the compiler's code for the levels is wrong."""
     written = format_under(compiler.baseline_macros) if compiler.id == "gcc" else None
     return tuple(written.gcc_args) if written is not None else ()
+
+
+def without_refused_args(
+    config: Config, kernels: Iterable[str], compilers: Iterable[Compiler], limit: Limit
+) -> tuple[Config, list[str]]:
+    """Return the configuration without arguments that a compiler of `kernels` refuses, and warnings that name these.
+
+    Arguments are left out only if the build has a `limit`.
+    """
+    by_language = {compiler.language: compiler for compiler in compilers}
+    entries, warnings = dict(config.kernels), []
+    for key, entry in config.kernels.items() if limit.reason else ():
+        languages = dict.fromkeys(language_of(kernel) for kernel in kernels if key == kernel or matches(key, kernel))
+        args = entry.args or ()
+        for compiler in (by_language[language] for language in languages):
+            refused = [] if compiler.compiles(args) else [unit for unit in units(args) if not compiler.compiles(unit)]
+            args = tuple(word for unit in units(args) if unit not in refused for word in unit)
+            if shown := " ".join(word for unit in refused for word in unit):
+                warnings.append(
+                    f"isagen: {config.shown}: kernels.{key!r}.args: {shown} is left out: {compiler.name} refuses it"
+                )
+        entries[key] = replace(entry, args=args if entry.args is not None else None)
+    return replace(config, kernels=entries), warnings
 
 
 def family_of(compilers: Iterable[Compiler], otherwise: str) -> str:

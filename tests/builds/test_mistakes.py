@@ -16,7 +16,6 @@ from isagen.configure.request import FRAGMENT_FORMAT
 
 FILES = "files('kernels/dot.cpp', 'kernels/level.cpp')"
 NEWER = FRAGMENT_FORMAT + 4
-KERNELS_ARGS = '[kernels."kernels/dot.cpp"]\nargs = ["-O2", "{}"]\n# ['
 
 # What is wrong, the edits (file, old, new; a new of None removes the file), and what Meson says.
 CONFIGURING = {
@@ -57,16 +56,6 @@ CONFIGURING = {
         [("isagen/meson.build", "'--source-root=' + meson.global_source_root(),", "")],
         f"isagen: isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__}, which writes "
         f"format {FRAGMENT_FORMAT}: its format is {FRAGMENT_FORMAT}\n  run `isagen init` in the project to rewrite it",
-    ),
-    "a flag of instructions": (
-        [("isagen/isa.toml", "# [kernels", KERNELS_ARGS.format("-msha"))],
-        "isagen: isa.toml: kernels.'kernels/dot.cpp'.args: -O2 -msha: sha is on, but not checked for DEFAULT: a "
-        "CPU without it would run this copy\n  take it out: each level brings the flags of its features; a table of "
-        "your own may add a level",
-    ),
-    "a flag that no compiler knows": (
-        [("isagen/isa.toml", "# [kernels", KERNELS_ARGS.format("-mnonsense"))],
-        "isagen: isa.toml: kernels.'kernels/dot.cpp'.args: ",
     ),
     "the table of another name": (
         [("isagen/isa.toml", 'table = "default"', 'table = "x68"')],
