@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..binary.initial_values import PointerTargets
 from ..binary.mangling import demangle
 from ..model.errors import BuildError
-from .compiled import Compiled, CompiledSymbol, registration_prefixes
+from .compiled import PYTHON_MODULE, Compiled, CompiledSymbol, registration_prefixes
 
 # gfortran's names of the variables and procedures of a module.
 FORTRAN_MODULE_SYMBOL = re.compile(r"__\w+_MOD_\w+\Z")
@@ -89,11 +89,17 @@ class LevelAddresses:
         return ""
 
     def check(self, source: str, compiled: Compiled, registers_ordinary: bool = False) -> None:
-        """Raise `BuildError` if the object of a kernel `source` breaks the address rule.
+        """Raise `BuildError` if the object of a kernel `source` breaks the address rule, or defines a Python module.
 
         With `registers_ordinary`, the object may register functions that the level does not define.
         """
         for symbol in compiled.symbols:
+            if symbol.defined and symbol.name.startswith(PYTHON_MODULE):
+                raise BuildError(
+                    f"{source} defines a Python module, but kernels are compiled once per level",
+                    where=symbol.name,
+                    remedy=f"name it in the sources of the target: py.extension_module('NAME', '{source}', ...)",
+                )
             if symbol.defined and symbol.name.startswith(self._kernel_prefix):
                 self._check_registered(source, symbol, registers_ordinary)
         for symbol in self.shared_variables(compiled):

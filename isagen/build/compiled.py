@@ -15,6 +15,9 @@ from ..model.matrix import Code
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
 from .measure import NeedsOf, measured
 
+# The prefix of the function that Python calls when it imports a module.
+PYTHON_MODULE = "PyInit_"
+
 
 class CompiledSymbol(NamedTuple):
     """A global symbol, `defined` by the object or undefined; `code` is whether it names code of the object.

@@ -12,10 +12,12 @@ import os
 import pickle
 import sys
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..binary.format import AnyObject
+from ..binary.formats import format_of
 from ..binary.protocol import Binding
 from ..model.files import AnyPath, content_digest, read_bytes
 from ..model.matrix import is_plain
@@ -33,7 +35,7 @@ from .emit import rendered_text
 from .fold import Folding
 from .last_run import LastRun, plan_states, state_of
 from .measure import lost_code
-from .outputs import Outputs, Recipe
+from .outputs import Outputs
 from .registrations import announced_registrations, object_registrations, registrations_of
 from .sealing_work import ObjectPaths, objects_of_levels
 from .stubs import check_objects, stubs_source
@@ -41,7 +43,7 @@ from .stubs import check_objects, stubs_source
 
 @dataclass(frozen=True)
 class Memo:
-    """What the next run reads: compiled objects by path, digests of recipes by sealed object, features by code."""
+    """What the next run reads: compiled objects by path, digests of inputs by sealed object, features by code."""
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
@@ -93,7 +95,7 @@ class _Run:
         self._objects = objects
         self._folder = folder
         self._stubs = os.path.join(folder, stubs_name(build.plan.kernel_set, build.dispatch_language))
-        self._outputs = Outputs(key, build.sealing.project_number, memo.digests, changed)
+        self._outputs = Outputs(key, memo.digests, changed)
         self._needs = memo.needs
         self._unchanged = {path: compiled for path, compiled in memo.compiled.items() if path not in changed}
         self._compiled: dict[str, Compiled] = {}
@@ -113,8 +115,7 @@ class _Run:
             lower = self._lower_names(level, [compiled for _, compiled in objects])
             registrations, private = self._check(level, objects, lower)
             if self._build.sealing.active:
-                for recipe in self._recipes(level, registrations, objects, private, lower):
-                    self._outputs.write(recipe)
+                self._write(level, registrations, objects, private, lower)
         self._registrations.append(registrations)
         self._outputs.write_file(self._registrations_path(level), registrations_text(registrations))
 
@@ -196,33 +197,32 @@ class _Run:
         }
         return registrations, private | weak
 
-    def _recipes(
+    def _write(
         self,
         level: str,
         registrations: Registrations,
         objects: Sequence[tuple[ObjectPaths, Compiled]],
         private: frozenset[str],
         lower: Mapping[str, str],
-    ) -> Iterator[Recipe]:
-        """Yield the recipes of the sealed objects of a level."""
-        record = self._build.record
+    ) -> None:
+        """Write the sealed objects of a level."""
+        record, number = self._build.record, self._build.sealing.project_number
         if self._build.plan.module:
             code = pack(registrations.level_code(record.project))
             notes = (LEVEL_OWNER, code), (RECORD_OWNER, record.of_module(level).to_json().encode())
-            for number, (paths, compiled) in enumerate(objects):
-                inputs = paths.sealed, paths.compiled, compiled.content_digest, level
-                yield Recipe(*inputs, notes=() if number else notes, module=True)
+            for place, (paths, compiled) in enumerate(objects):
+                self._outputs.write_sealed(paths.sealed, compiled, _with_notes, () if place else notes)
             return
         private_to = {**lower, **dict.fromkeys(private, level)}
         linked = (compiled for paths, compiled in objects if paths.source not in registrations.folded)
         bounded = tuple(sorted(frozenset().union(*(compiled.bounded_sections for compiled in linked))))
         for paths, compiled in objects:
-            inputs = paths.sealed, paths.compiled, compiled.content_digest, level
             if paths.source in registrations.folded:
-                yield Recipe(*inputs, folds=True)
+                self._outputs.write_sealed(paths.sealed, compiled, _emptied)
             else:
-                used = [symbol.name for symbol in compiled.symbols]
-                yield Recipe(*inputs, {name: private_to[name] for name in used if name in private_to}, bounded)
+                used = (symbol.name for symbol in compiled.symbols)
+                names = {name: private_to[name] for name in used if name in private_to}
+                self._outputs.write_sealed(paths.sealed, compiled, _sealed, level, number, names, bounded)
 
     def finish(self, plan_path: str) -> list[str]:
         """Write the stub table, after all levels are sealed, and return the paths of all outputs.
@@ -247,3 +247,23 @@ class _Run:
     def memo(self) -> Memo:
         """Return the memo for the next run."""
         return Memo(self._compiled, self._outputs.digests, self._needs)
+
+
+def _sealed(file: AnyObject, level: str, number: str, names: Mapping[str, str], bounded: Sequence[str]) -> bytes:
+    """Return the object of a `level` with private `names`, each with its level.
+
+    `bounded` are the sections whose __start_ and __stop_ symbols the objects of the level use.
+    """
+    return format_of(file).seal(file, level, number, names, bounded)
+
+
+def _emptied(file: AnyObject) -> bytes:
+    return format_of(file).emptied(file)
+
+
+def _with_notes(file: AnyObject, notes: Sequence[tuple[str, bytes]]) -> bytes:
+    """Return an object of a whole module with `notes` (owner, text) added."""
+    content = read_bytes(file.path)
+    for owner, text in notes:
+        content = format_of(file).with_note(content, owner, text)
+    return content

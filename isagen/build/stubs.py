@@ -21,10 +21,8 @@ from ..model.names import (
 )
 from ..model.record import LEVEL_OWNER
 from ..model.registrations import Registrations
-from .compiled import Compiled
+from .compiled import PYTHON_MODULE, Compiled
 
-# The prefix of the function that Python calls when it imports a module.
-INIT = "PyInit_"
 # The lower level whose kernel a folded stub calls, by (level, stub).
 Folded = Mapping[tuple[str, str], str]
 
@@ -151,10 +149,11 @@ def check_objects(module: str, registered: Registrations, objects: Iterable[Comp
                 remedy="put the kernel into a set of its own in isa_sets, without 'module'",
             )
     names = {symbol.name for compiled in objects for symbol in compiled.symbols if symbol.defined}
-    if INIT + module not in names:
-        others = sorted(name.removeprefix(INIT) for name in names if name.startswith(INIT))
+    if PYTHON_MODULE + module not in names:
+        others = sorted(name.removeprefix(PYTHON_MODULE) for name in names if name.startswith(PYTHON_MODULE))
         raise BuildError(
-            f"no source of the module defines {INIT}{module}" + (f"; they define {INIT}{others[0]}" if others else ""),
+            f"no source of the module defines {PYTHON_MODULE}{module}"
+            + (f"; they define {PYTHON_MODULE}{others[0]}" if others else ""),
             where=f"isa_module = {module!r}",
             remedy="name the module as its sources do: a .pyx by its file name, C++ in PYBIND11_MODULE or NB_MODULE",
         )

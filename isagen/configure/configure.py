@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,9 +45,6 @@ from .tool import own_python, write_tool
 NO_UNIQUE = "-fno-gnu-unique"
 # With options for debugging, copies do not fold: debuggers show the level of each function.
 UNFOLDED_OPTIMIZATIONS = frozenset({"-O0", "-Og"})
-# The macros of CPython, pybind11 and nanobind by which a source defines a Python module.
-PYTHON_MODULE = re.compile(r'^\s*(?:extern\s+"C"\s+)?(?:PyMODINIT_FUNC|PYBIND11_MODULE|NB_MODULE)\b', re.MULTILINE)
-COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
@@ -68,7 +64,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     macros = {} if limit.foreign else {one.language: one.baseline_macros for one in request.compilers}
     bugs = list(known_bugs(table.features.known_broken, build.compilers, macros, build.plan)) if macros else []
     build = replace(build, known_bugs={f"{name}: {bug.text}": levels for bug, name, levels in bugs})
-    warnings += [*_module_warnings(request), *bug_warnings(bugs, build.plan, _texts(request) if bugs else {})]
+    warnings += bug_warnings(bugs, build.plan, _texts(request) if bugs else {})
     answered = answer(
         build,
         warnings,
@@ -147,17 +143,6 @@ def _check(request: Request, config: Config) -> None:
                 remedy="name existing files with files(); for the output of a target or of configure_file(), write "
                 f"isa_generated = {{'{source}': target}}",
             )
-
-
-def _module_warnings(request: Request) -> list[str]:
-    """Return a warning for each kernel source that seems to define a Python module, unless the kernels form one."""
-    sources = {} if request.module else _texts(request)
-    return [
-        f"isagen: isa_kernels: {source} seems to define a Python module, but kernels are compiled once per level\n"
-        f"  name it in the sources of the target: py.extension_module('NAME', '{source}', ...)"
-        for source, text in sources.items()
-        if PYTHON_MODULE.search(COMMENT.sub("", text))
-    ]
 
 
 def _texts(request: Request) -> dict[str, str]:

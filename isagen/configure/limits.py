@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..binary.formats import FORMATS, format_names, format_under, known_systems
-from ..model.errors import ConfigError
 from ..model.languages import language_of
 from ..model.plan import Limit, Sealing
 from ..planning.config import DEFAULT_TABLE, Config
@@ -65,16 +64,9 @@ def limit_of(
     """Return the limit of a build with `compilers` for Meson's `system`.
 
     `system` is None if only compilers are known. `no_table` is the reason why the table has only its lowest level.
-    Raises `ConfigError` if a compiler compiles for several processors at once.
     """
     compilers = [compiler for compiler in compilers if compiler.language != "fortran"]
     for compiler in compilers:
-        if [*compiler.command, *compiler.args].count("-arch") > 1:
-            raise ConfigError(
-                "several -arch compile each source for several processors at once, whose levels differ",
-                where=f"{compiler.language}_args",
-                remedy="build for one architecture at a time, and join the results with lipo or delocate-merge",
-            )
         if not compiler.known:
             no_baseline = "" if compiler.baseline_macros else f", nor its baseline, as {UNLISTED}"
             return Limit(f"isagen does not know the compiler {compiler.name}{no_baseline}", opaque=True, foreign=True)

@@ -178,7 +178,6 @@ def check_version(arguments: Arguments) -> None:
 def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) -> None:
     """Raise `ConfigError` for a set of kernels that the fragment cannot build. The fragment is beside `config`."""
     folder = config.parent
-    modules: dict[str, str] = {}
     for name, given in sets.items():
         words = given["has"][0].split(SEPARATOR) if given["has"][0] else []
         where = f"isa_sets: {name}" if name else "meson.build"
@@ -203,14 +202,6 @@ def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) ->
                 "folder of the meson.build that sets isa_kernels",
                 where=f"isa_kernels: {os.path.basename(path)}",
             )
-        for module in filter(None, given.get("module", ())):
-            if module in modules.values():
-                raise ConfigError(
-                    f"another set has the module name {module} too: build one of them with a fragment in another "
-                    "folder",
-                    where=where,
-                )
-            modules[name] = module
 
 
 def check_options(arguments: Arguments) -> None:

@@ -278,7 +278,7 @@ def test_another_isagen_writes_all_results_anew(project, monkeypatch):
     monkeypatch.chdir(project.path(""))
     monkeypatch.setattr("isagen.build.seal.registrations_text", lambda registered: f"new {registered.level}")
     changed = replace(FORMATS[0], seal=lambda *arguments: b"new", with_note=lambda *arguments: b"noted")
-    monkeypatch.setattr("isagen.build.outputs.format_of", lambda file: changed)
+    monkeypatch.setattr("isagen.build.seal.format_of", lambda file: changed)
     words = ["seal", str(project.path("isagen/isa_plan.json")), "isagen"]
     assert build_main.main(words) == 0
     assert project.path("isagen/isa_AVX2.json").read_text() != "new AVX2"

@@ -126,10 +126,6 @@ def test_generated_kernels_of_a_subproject_are_in_its_build_folder(config):
             r"isa_kernels: one\.cpp: is a string: name kernels w",
         ),
         (of("a", has="kernls"), r"isa_sets: a: kernls is unknown: keys are kernels, "),
-        (
-            of("a", "--module=m") + of("b", "--module=m"),
-            "isa_sets: b: another set has the module name m too: build one of them with a fragment in another",
-        ),
     ],
 )
 def test_mistakes_in_meson_build(config, sets, message):

@@ -189,14 +189,6 @@ def test_tables_of_other_architectures_are_read_for_a_name_alone(tmp_path, monke
     assert "NONE" not in chosen.other_levels
 
 
-def test_several_architectures_at_once():
-    universal = replace(CLANG, args=("-arch", "x86_64", "-arch", "arm64"))
-    with pytest.raises(ConfigError, match="several -arch compile each source for several processors at once") as raised:
-        limit_of("darwin", [universal])
-    assert "c_args" in str(raised.value)
-    assert "lipo" in str(raised.value)
-
-
 def test_levels_that_the_system_does_not_report():
     features = load_table("arm64", Path()).features
     assert {"sve", "sve2"} <= features.unreported({"__APPLE__"})
