@@ -5,26 +5,25 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from ..audit.build_objects import BuildObjects, linked_objects
-from ..audit.findings import Result
+from ..audit.findings import WARNINGS, Result
 from ..audit.recorded import audit_linked
 from ..audit.records import records_of
 from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
 from ..binary.protocol import CODE_KINDS
 from ..binary.reader import Binary
-from ..model.errors import BuildError, IsagenError
+from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import DISPATCH_SOURCE, copy_of_object, is_sealed_name, sealed_name
 from ..model.ninja import NinjaFile
 from ..model.plan import Plan
 from ..model.plan_file import outputs_folder, read_plan
-from .linker_process import Linking
+from .linker_process import Linking, discard
 from .tables import check_stubs
-from .verdict import judge, mark
 
 # Python's name of an extension module, with its processor: _core.cpython-313-x86_64-linux-gnu.so.
 EXTENSION = re.compile(r"\.(?:cpython|pypy|graalpy)[^.]*-(\w+)-linux-[^.]*\.so$")
@@ -50,10 +49,36 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     if linking.output is None or not is_binary(linking.output):
         return 0
     _check_name(linking.output, build.cpu_family)
-    status = judge(mode, linking.output, partial(_audit, build.plan, folder, linking, linking.output, objects))
-    if status == 0:
-        mark(mode, linking.output)
+    return judge(mode, linking.output, partial(_audit, build.plan, folder, linking, linking.output, objects))
+
+
+def judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
+    """Call the `audit` of the file `output`, print what it finds, and return the exit status.
+
+    In `mode` error, a fault removes the file. In mode warn, it is a warning.
+    """
+    try:
+        result = audit()
+    except (IsagenError, OSError) as problem:
+        if mode != "warn":
+            raise
+        print(f"isagen audit: warning: {reported(problem)}", file=sys.stderr)
+        return 0
+    status = _report(mode, result) if result is not None and result.findings else 0
+    if status:
+        discard(output)
     return status
+
+
+def _report(mode: str, result: Result) -> int:
+    """Print the findings of a `result`, and return the exit status."""
+    from ..audit.report import text_of  # most links have no finding
+
+    is_fault = mode == "error" and any(finding.kind not in WARNINGS for finding in result.findings)
+    print(f"isagen audit: {'error' if is_fault else 'warning'}: {text_of(result)}", end="", file=sys.stderr)
+    if is_fault:
+        print("  to build nevertheless: -Disa_audit=warn", file=sys.stderr)
+    return int(is_fault)
 
 
 def _explain(objects: BuildObjects) -> None:

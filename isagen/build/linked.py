@@ -1,4 +1,4 @@
-"""The step of isagen/audit: it audits the linked files of a target, unless the script in the linker's place has."""
+"""The step of isagen/audit: it audits the linked files of a target."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from ..binary.formats import is_archive, is_binary, open_binary
 from ..model.errors import BuildError, IsagenError
 from ..model.files import write_atomically
 from ..model.plan_file import plans_in, read_plan
-from .link import STRIP_WHEN_INSTALLING, check_unrecorded
+from .link import STRIP_WHEN_INSTALLING, check_unrecorded, judge
 from .linker_process import discard
 from .tables import check_stubs
-from .verdict import is_marked, judge
 
 
 def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
@@ -27,8 +26,7 @@ def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
     """
     root = build_of(Path(stamp)) or Path()
     plans = list(plans_in(root))
-    linked = (file for file in files if not (is_archive(file) or is_marked(mode, file)))
-    statuses = [_status_of(mode, file, plans, root) for file in linked]
+    statuses = [_status_of(mode, file, plans, root) for file in files if not is_archive(file)]
     if not any(statuses):
         write_atomically(stamp, b"")
     return max(statuses, default=0)
