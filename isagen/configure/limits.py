@@ -19,7 +19,7 @@ from ..planning.config import DEFAULT_TABLE, Config
 from ..planning.kernels import matches
 from ..probe.compiler import Compiler
 from ..processors.flags import units
-from ..processors.registry import builtin_tables, default_table, family_under, processor_names, processor_of_family
+from ..processors.registry import builtin_tables, default_table, family_under, processor_names
 from ..processors.table import Table, load_table, other_levels
 
 UNLISTED = "it does not list its macros (-dM -E)"
