@@ -67,16 +67,9 @@ def registrations_of(level: str, objects: Iterable[ObjectRegistrations]) -> Regi
 def announced_registrations(level: str, objects: Iterable[tuple[AnyPath, str]]) -> Registrations:
     """Return the registrations at `level` in the texts of objects; each object comes with its kernel source.
 
-    Raises `BuildError` if two objects register one stub, or if no object registers any.
+    Raises `BuildError` if two objects register one stub.
     """
-    found = [ObjectRegistrations(source, _announced(level, read_bytes(path)), {}) for path, source in objects]
-    if not any(one.registered.registers for one in found):
-        raise BuildError(
-            "no kernel registers itself",
-            where="isa_kernels",
-            remedy="end every kernel source with ISA_REGISTER_DISPATCH(stub, &function), outside anonymous namespaces; "
-            "compile kernels without link-time optimisation, whose objects do not show registrations",
-        )
+    found = (ObjectRegistrations(source, _announced(level, read_bytes(path)), {}) for path, source in objects)
     return registrations_of(level, found)
 
 

@@ -93,7 +93,8 @@ def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str
         raise BuildError(
             "no kernel registers itself",
             where="isa_kernels",
-            remedy="end every kernel source with ISA_REGISTER_DISPATCH(stub, &function), outside anonymous namespaces",
+            remedy="end every kernel source with ISA_REGISTER_DISPATCH(stub, &function), outside anonymous namespaces, "
+            "and compile it without link-time optimisation, whose objects do not show registrations",
         )
     for stub, stub_levels in sorted(stubs.items()):
         if lowest not in stub_levels:

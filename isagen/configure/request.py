@@ -15,7 +15,7 @@ from ..probe.compiler import CLANG_CL, Compiler
 from .keyval import SEPARATOR
 
 # The version of the arguments and of the answer; raise it when either changes.
-FRAGMENT_FORMAT = 13
+FRAGMENT_FORMAT = 14
 
 PATHS = ("config", "project-root", "build-root", "output")
 # The fields of `Request` by the names of arguments: texts, and those that are true or false.
@@ -35,7 +35,7 @@ SWITCHES = {"isa_probe_cache": "cache", "isa_seal": "seal", "reached": "reached"
 # The names of arguments: given once; given for each set, after --of=SET; given for each compiler, after --language.
 ONCE = (*PATHS, *TEXTS, *SWITCHES, "source-root", "depfile")
 OF_SET = ("has", "kernel", "string", "generated", "module", "pch")
-OF_COMPILER = ("id", "version", "syntax", "linker", "std", "command", "args")
+OF_COMPILER = ("id", "version", "syntax", "linker", "command", "args")
 
 # The order of a build's compilers. The last one links; the Fortran compiler links only if there is no other.
 LANGUAGES = ("fortran", "c", "cpp")
@@ -214,12 +214,6 @@ def check_options(arguments: Arguments) -> None:
         )
     if not arguments.once["isa_levels"].strip():
         raise ConfigError("is empty: use all, or none for only the lowest level", where="Meson option isa_levels")
-    for compiler in arguments.compilers:
-        if compiler["language"] == "cpp" and compiler["std"] in ("c++98", "c++03", "gnu++98", "gnu++03"):
-            raise ConfigError(
-                "isa_dispatch.h needs C++11 or later: set cpp_std=c++17 in default_options of project()",
-                where=f"meson.build: cpp_std={compiler['std']}",
-            )
 
 
 def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root: str) -> list[str]:

@@ -41,11 +41,6 @@ CONFIGURING = {
         [("meson_options.txt", "", None)],
         "ERROR: Option isa_levels does not exist.",
     ),
-    "C++98": (
-        [("meson.build", "cpp_std=c++17", "cpp_std=c++98")],
-        "isagen: meson.build: cpp_std=c++98: isa_dispatch.h needs C++11 or later: set cpp_std=c++17 in default_options "
-        "of project()",
-    ),
     "a fragment of a later version": (
         [("isagen/meson.build", f"--fragment-format={FRAGMENT_FORMAT}", f"--fragment-format={NEWER}")],
         f"isagen/meson.build: the Meson fragment was not written by isagen {isagen.__version__}, which writes format "

@@ -21,9 +21,9 @@ OPTIONS = {
     "optimization",
     "b_lto",
 }
-C = ("--language=c", "--id=gcc", "--version=12", "--syntax=gcc", "--linker=ld.bfd", "--std=c11")
+C = ("--language=c", "--id=gcc", "--version=12", "--syntax=gcc", "--linker=ld.bfd")
 C += (f"--command=ccache{SEPARATOR}cc", f"--args=-DX=--lto=true{SEPARATOR}")
-CPP = ("--language=cpp", "--id=msvc", "--version=19", "--syntax=msvc", "--linker=link", "--std=none", "--command=cl")
+CPP = ("--language=cpp", "--id=msvc", "--version=19", "--syntax=msvc", "--linker=link", "--command=cl")
 CPP += ("--args=",)
 
 
