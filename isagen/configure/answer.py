@@ -1,8 +1,11 @@
-"""The answer to the Meson fragment: keys and lists, from which the fragment declares targets."""
+"""The answer to the Meson fragment, from which the fragment declares targets: keys and lists.
+
+Meson reads it by its module keyval: lines KEY=VALUE.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..matrix.baseline import additions_warnings, baseline_warnings
 from ..matrix.summary import summary_lines
@@ -12,6 +15,13 @@ from ..model.objects import unit_folder
 from ..model.plan import Build
 
 Values = dict[str, str | Sequence[str]]
+# Separates the items of a list, in the answer and in the fragment's arguments.
+SEPARATOR = "\x01"
+# The codes of characters that keyval does not accept in values: it drops the text after a '#', and reads line by line.
+# The fragment decodes them.
+CODES = {"#": "\x02", "\n": "\x03"}
+# The code of a space: keyval trims values.
+SPACE = "\x04"
 
 
 def answer(
@@ -73,3 +83,16 @@ def _units(build: Build, folder: str, precompiled: Sequence[str]) -> Values:
             own_folder = [f"-iquote{folder}/{unit_folder(unit.name)}"] if precompiled and args else []
             values[f"{unit.name}_{language}_args"] = [*own_folder, *args]
     return values
+
+
+def keyval_text(values: Mapping[str, str | Iterable[str]]) -> str:
+    """Return the answer's text. A string is a list of one item."""
+    lines = []
+    for key, value in values.items():
+        text = value if isinstance(value, str) else SEPARATOR.join(value)
+        for character, code in CODES.items():
+            text = text.replace(character, code)
+        if text != text.strip():
+            text = text.replace(" ", SPACE)
+        lines.append(f"{key}={text}\n")
+    return "".join(lines)

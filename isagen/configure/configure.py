@@ -31,10 +31,9 @@ from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.probe import baseline_features, limited_verdicts, probe_all
 from ..processors.flags import compiler_family
 from ..processors.table import Table
-from .answer import answer
+from .answer import answer, keyval_text
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts, front_texts
-from .keyval import keyval_text
 from .limits import choose_table, family_of, limit_of, required_args, sealing_of, without_refused_args
 from .linker_scripts import audit_values, find_audit, write_scripts
 from .native import native_levels

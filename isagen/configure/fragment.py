@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ..model.errors import IsagenError, reported
 from ..model.files import write_if_changed
+from .answer import keyval_text
 from .configure import configure
-from .keyval import keyval_text
 from .request import Arguments, read_arguments, request_of
 
 

@@ -12,7 +12,7 @@ from .. import __version__
 from ..model.errors import ConfigError
 from ..model.languages import LANGUAGE_OF_SUFFIX
 from ..probe.compiler import CLANG_CL, Compiler
-from .keyval import SEPARATOR
+from .answer import SEPARATOR
 
 # The version of the arguments and of the answer; raise it when either changes.
 FRAGMENT_FORMAT = 14

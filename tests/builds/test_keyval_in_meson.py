@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from isagen.configure.keyval import keyval_text
+from isagen.configure.answer import keyval_text
 from isagen.rendering import template_folder
 from support.keyval import NASTY
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from isagen.cli import main
-from isagen.configure.keyval import SEPARATOR
+from isagen.configure.answer import SEPARATOR
 from isagen.configure.request import FRAGMENT_FORMAT, OF_COMPILER, OF_SET, ONCE, read_arguments, request_of
 from isagen.model.errors import ConfigError
 from isagen.probe.compiler import Compiler

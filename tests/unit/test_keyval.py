@@ -1,6 +1,6 @@
 """The keyval file for Meson."""
 
-from isagen.configure.keyval import keyval_text
+from isagen.configure.answer import keyval_text
 
 
 def test_one_line_a_key():
