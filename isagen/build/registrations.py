@@ -10,43 +10,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from ..model.errors import BuildError
 from ..model.files import AnyPath, read_bytes
 from ..model.registrations import Registered, Registrations
-from .addresses import LevelAddresses
 from .compiled import Compiled, registration_prefixes
 
 
-class ObjectRegistrations(NamedTuple):
-    """The kernel `source` of an object, the stubs that it registers, and the initial values of `shared` variables."""
-
-    source: str
-    registered: Registered
-    shared: Mapping[str, str]
-
-
-def object_registrations(
-    source: str, compiled: Compiled, level: str, addresses: LevelAddresses, shim: bool = False
-) -> ObjectRegistrations:
+def registered_by(compiled: Compiled, level: str, shim: bool = False) -> Registered:
     """Return the registrations in the object of a kernel source or of its `shim`, whose code does not count."""
     names = [symbol.name for symbol in compiled.symbols if symbol.defined]
     registers, without = (
         tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
         for prefix in registration_prefixes(level)
     )
-    shared = {symbol.name: symbol.initial_value for symbol in addresses.shared_variables(compiled)}
-    return ObjectRegistrations(source, Registered(registers, without, None if shim else compiled.code), shared)
+    return Registered(registers, without, None if shim else compiled.code)
 
 
-def registrations_of(level: str, objects: Iterable[ObjectRegistrations]) -> Registrations:
-    """Return the registrations of all objects of `level`. Raises `BuildError` if two objects register one stub."""
+def registrations_of(level: str, objects: Iterable[tuple[str, Registered]], shared: Mapping[str, str]) -> Registrations:
+    """Return the registrations of all objects of `level`, each with its kernel source.
+
+    `shared` are the initial values of variables that levels share. Raises `BuildError` if two objects register one
+    stub.
+    """
     kernels: dict[str, Registered] = {}
     owners: dict[str, str] = {}
-    shared: dict[str, str] = {}
-    for source, registered, variables in objects:
-        shared.update(variables)
+    for source, registered in objects:
         for stub in registered.registers:
             if stub in owners:
                 raise BuildError(
@@ -69,8 +58,7 @@ def announced_registrations(level: str, objects: Iterable[tuple[AnyPath, str]]) 
 
     Raises `BuildError` if two objects register one stub.
     """
-    found = (ObjectRegistrations(source, _announced(level, read_bytes(path)), {}) for path, source in objects)
-    return registrations_of(level, found)
+    return registrations_of(level, ((source, _announced(level, read_bytes(path))) for path, source in objects), {})
 
 
 def _announced(level: str, content: bytes) -> Registered:

@@ -36,7 +36,7 @@ from .fold import Folding
 from .last_run import LastRun, plan_states, state_of
 from .measure import lost_code
 from .outputs import Outputs
-from .registrations import announced_registrations, object_registrations, registrations_of
+from .registrations import announced_registrations, registered_by, registrations_of
 from .sealing_work import ObjectPaths, objects_of_levels
 from .stubs import check_objects, stubs_source
 
@@ -152,13 +152,10 @@ class _Run:
         plan, sealing, record = self._build.plan, self._build.sealing, self._build.record
         compiled_objects = [compiled for _, compiled in objects]
         addresses = LevelAddresses(level, compiled_objects, lower)
-        registrations = registrations_of(
-            level,
-            [
-                object_registrations(paths.source, compiled, level, addresses, paths.is_shim)
-                for paths, compiled in objects
-            ],
-        )
+        registered = [(paths.source, registered_by(compiled, level, paths.is_shim)) for paths, compiled in objects]
+        variables = (symbol for compiled in compiled_objects for symbol in addresses.shared_variables(compiled))
+        shared = {symbol.name: symbol.initial_value for symbol in variables}
+        registrations = registrations_of(level, registered, shared)
         if plan.module:
             check_objects(plan.module, registrations, compiled_objects)
             return registrations, frozenset()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from isagen.build.addresses import LevelAddresses
-from isagen.build.registrations import object_registrations, registrations_of
+from isagen.build.registrations import registered_by, registrations_of
 from isagen.configure.dispatch import dispatch_texts
 from isagen.model.errors import BuildError
 from isagen.model.plan import Verdict
@@ -29,9 +29,9 @@ def registered(folder: Path, texts: Mapping[str, str]) -> Registrations:
         subprocess.run(["cc", "-c", name, "-o", f"{name}.o"], cwd=folder, check=True)
     files = {name: read_object(folder / f"{name}.o", "DEFAULT") for name in texts}
     addresses = LevelAddresses("DEFAULT", list(files.values()))
-    return registrations_of(
-        "DEFAULT", [object_registrations(name, file, "DEFAULT", addresses) for name, file in files.items()]
-    )
+    variables = (symbol for file in files.values() for symbol in addresses.shared_variables(file))
+    shared = {symbol.name: symbol.initial_value for symbol in variables}
+    return registrations_of("DEFAULT", [(name, registered_by(file, "DEFAULT")) for name, file in files.items()], shared)
 
 
 def constants(*names: str) -> str:
