@@ -10,7 +10,7 @@ from ..processors.instruction_sets import instruction_sets
 from ..processors.registry import decoder_of
 from .allowances import Allowances
 from .findings import UNDECODABLE, Result
-from .reachable import load_findings
+from .reachable import at_load
 from .records import Baseline
 from .subject import Subject
 
@@ -31,7 +31,7 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
     exported = {symbol.name: symbol.address for symbol in binary.exports() if symbol.defined and symbol.visible}
     imports = [(address, "when imported") for name, address in exported.items() if name.startswith(IMPORTED)]
     others = [(exported[name], "when another file is loaded") for name in called if name in exported]
-    load = load_findings(subject, [*imports, *others], foreign=True)
+    load = at_load(subject, [*imports, *others])
     offenders = {}
     # `alike`: codes that older CPUs execute as another instruction; `with_alike`: the functions that contain some.
     alike, with_alike = sets.beyond(allowed).intersection(sets.alike), 0
@@ -42,23 +42,23 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
         if codes := subject.unsound(number, every, allowed):
             offenders[number] = codes
         with_alike += not alike.isdisjoint(every)
-    findings = load.findings
+    findings = load.findings(foreign=True)
     bindable = set()
     for number, symbol, why in code.functions.bindable():
         body = code.body(number)
         codes = subject.unsound(body, code.codes(body), allowed) if number in offenders else frozenset()
-        if codes and body not in load.beyond:
+        if codes and body not in load.offenders:
             bindable.add(number)
             finding = subject.finding("bindable", body, codes, allowed, "")
             findings.append(replace(finding, symbol=symbol.name, detail=why))
     for number, codes in offenders.items():
-        if code.body(number) not in load.beyond and number not in bindable:
+        if code.body(number) not in load.offenders and number not in bindable:
             subject.count(number, sets.missing(codes, allowed))
     subject.count_rest(())
     notes = []
-    if load.pointer_callers:
+    if pointer_callers := load.pointer_callers():
         what = "functions that the loader runs and that call through pointers, which are not followed"
-        notes.append(f"{what}: {load.pointer_callers}")
+        notes.append(f"{what}: {pointer_callers}")
     if with_alike:
         features = " ".join(sets.missing(alike, allowed))
         notes.append(
@@ -71,7 +71,7 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
         findings=tuple(findings),
         counted=subject.counted,
         notes=tuple(notes),
-        calls=load.calls,
+        calls=frozenset(load.calls.keys() - {""}),
         exports=frozenset(exported),
         recorded=False,
     )

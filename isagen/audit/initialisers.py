@@ -19,12 +19,13 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 
 from ..binary import mangling
 from ..binary.mangling import demangle
 from ..binary.protocol import MERGEABLE, Binding
 from ..code.references import ResolvedReference
-from ..processors.decoding import CALLS, DIRECT, UNKNOWN, Codes, Kind
+from ..processors.decoding import CALLS, DIRECT, Codes
 from .findings import Finding
 from .known_functions import CALLBACK_ARGUMENTS, is_harmless, is_of_instrumentation
 from .reachable import ReachableCode, Root
@@ -107,10 +108,10 @@ class Initialisers:
         for name in sorted(calls.keys() & self._defined.keys()):
             index = self._defined[name]
             yield index, (self._objects[index].global_addresses.get(name, 0), calls[name])
-        self._calls_pointers = any(map(_calls_pointers, self._reached.values()))
+        self._calls_pointers = any(reached.pointer_callers() for reached in self._reached.values())
         for index in list(self._reached):
-            for owner, target, is_of_library_class in self._taken(index):
-                if self._calls_pointers or is_of_library_class:
+            for owner, target, is_of_library in self._taken(index):
+                if self._calls_pointers or is_of_library:
                     yield owner, (target, BY_POINTER)
 
     def _groups(self) -> Iterator[list[int]]:
@@ -119,7 +120,7 @@ class Initialisers:
         owners: dict[str, int] = {}
         for index, reached in self._reached.items():
             variables = self._objects[index].subject.code.variables
-            for reference in reached.all_references():
+            for reference in chain.from_iterable(reached.references.values()):
                 if reference.name in self._defined:
                     other = self._defined[reference.name]
                 elif not reference.name and reference.target and self._merges(index, reference):
@@ -142,45 +143,54 @@ class Initialisers:
 
     # ---- addresses of the level's code
 
+    def _led_to(self, index: int, reference: ResolvedReference) -> Iterator[tuple[int, int, str]]:
+        """Yield what a reference of an object leads to, directly or by pointers in data of the level's objects.
+
+        Each is (index of an object, address in it, "") or, for what no object of the level defines, (index, 0, name).
+        """
+        waiting = [(index, reference.target, reference.name)]
+        seen = set()
+        searched: dict[int, set[int]] = {}  # by the index of an object: the variables whose pointers were followed
+        while waiting:
+            owner, target, name = waiting.pop()
+            if name in self._defined:
+                owner = self._defined[name]
+                target, name = self._objects[owner].global_addresses.get(name, 0), ""
+            if (owner, target, name) in seen or not (target or name):
+                continue
+            seen.add((owner, target, name))
+            yield owner, target, name
+            references = self._objects[owner].subject.references
+            shared = self._shared_name(owner, target)
+            if not (name or references.code.functions.is_code(target) or (shared and not mangling.is_type(shared))):
+                pointed = references.reachable_from(target, searched.setdefault(owner, set()))
+                waiting += [(owner, *pointer) for pointer in pointed]
+
     def _taken(self, index: int) -> Iterator[tuple[int, int, bool]]:
         """Yield the functions whose addresses the code of an object takes, directly or in data.
 
         Each is (index of the function's object, its address, whether data with the address refers to a type of the C++
         library).
         """
-        subject = self._objects[index].subject
-        references_of_project = (
-            reference
-            for function, references in self._reached[index].references.items()
-            if not is_of_instrumentation(subject.code.name(function))
-            for reference in references
-        )
-        for reference in references_of_project:
-            if reference.kind in DIRECT or reference.kind in CALLS or not (reference.target or reference.name):
+        for function, references in self._reached[index].references.items():
+            if is_of_instrumentation(self._objects[index].subject.code.name(function)):
                 continue
-            waiting = [(index, reference.target, reference.name)]
-            seen = set()
-            functions, is_of_library_class = [], False
-            while waiting:
-                owner, target, name = waiting.pop()
-                if not target and name in self._defined:
-                    owner = self._defined[name]
-                    target = self._objects[owner].global_addresses.get(name, 0)
-                is_of_library_class |= not target and mangling.is_type(name) and mangling.is_standard(name)
-                if not target or (owner, target) in seen:
-                    continue
-                seen.add((owner, target))
-                references = self._objects[owner].subject.references
-                code = references.code
-                if not code.functions.is_code(target):
-                    waiting += [(owner, *pointed) for pointed in references.code_reachable_from(target)]
-                    continue
-                entry = code.entry(target)
-                in_jump_table = entry in self._objects[owner].reached.when and code.start(entry) != target
-                at_exit = target == reference.target and mangling.is_destructor(code.name(entry))
-                if not in_jump_table and not at_exit:
-                    functions.append((owner, target))
-            yield from ((owner, target, is_of_library_class) for owner, target in functions)
+            for reference in references:
+                if reference.kind not in DIRECT and reference.kind not in CALLS:
+                    found = list(self._led_to(index, reference))
+                    is_of_library = any(mangling.is_type(name) and mangling.is_standard(name) for *_, name in found)
+                    for owner, target, _ in found:
+                        if target and self._is_function(owner, target, direct=target == reference.target):
+                            yield owner, target, is_of_library
+
+    def _is_function(self, index: int, target: int, direct: bool) -> bool:
+        """Return whether an address is a function's: no label's in a jump table, and no destructor's for the exit."""
+        code = self._objects[index].subject.code
+        if not code.functions.is_code(target):
+            return False
+        entry = code.entry(target)
+        in_jump_table = entry in self._objects[index].reached.when and code.start(entry) != target
+        return not in_jump_table and not (direct and mangling.is_destructor(code.name(entry)))
 
     def _finding(self, kind: str, index: int, function: int, codes: Codes = frozenset()) -> Finding:
         """Return the finding of a function in the object with this index."""
@@ -201,38 +211,16 @@ class Initialisers:
         yield replace(finding, symbol=symbol, detail=f"{finding.detail}; {what}")
 
     def _stores(self, index: int) -> Iterator[tuple[int, int, str]]:
-        """Yield the names that may store an address: (index of the object, function that uses the name, name)."""
-        subject = self._objects[index].subject
-        seen: dict[int, set[int]] = {}
-        for function, references in self._reached[index].references.items():
-            for reference in references:
-                for name in self._outside_names(index, reference, seen):
-                    if not subject.allowances.cover(name):
-                        yield index, function, name
+        """Yield the names that may store an address: (index of the object, function that uses the name, name).
 
-    def _outside_names(self, index: int, reference: ResolvedReference, seen: dict[int, set[int]]) -> Iterator[str]:
-        """Yield the names that may store an address and that a reference reaches, directly or by pointers in data.
-
-        Names that are private to the level are left out. `seen` are the variables that were searched, by object.
+        Names that are private to the level are left out.
         """
-        waiting = [(index, reference.target, reference.name)]
-        while waiting:
-            owner, target, name = waiting.pop()
-            if name in self._defined:
-                owner, target = self._defined[name], self._objects[self._defined[name]].global_addresses.get(name, 0)
-            elif name:
-                if not self._is_harmless(name):
-                    yield name
-                continue
-            subject = self._objects[owner].subject
-            if not target or subject.code.functions.is_code(target):
-                continue
-            variable = subject.code.variables.name_at(target)
-            if not self._is_of_level(owner, target):
-                if variable and not self._is_harmless(variable):
-                    yield variable
-            elif subject.code.variables.extent(target)[0] not in seen.setdefault(owner, set()):
-                waiting += [(owner, *pointed) for pointed in subject.references.reachable_from(target, seen[owner])]
+        allowances = self._objects[index].subject.allowances
+        for function, references in self._reached[index].references.items():
+            for owner, target, name in chain.from_iterable(self._led_to(index, one) for one in references):
+                name = name or self._shared_name(owner, target)
+                if name and not self._is_harmless(name) and not allowances.cover(name):
+                    yield index, function, name
 
     def _is_harmless(self, name: str) -> bool:
         """Return whether a function or variable of no level is known to store no address.
@@ -246,15 +234,17 @@ class Initialisers:
         is_detection = name in checks.functions or name.startswith(checks.variables)
         return name in CALLBACK_ARGUMENTS or is_harmless(name) or is_detection
 
-    def _is_of_level(self, index: int, target: int) -> bool:
-        """Return whether a variable of an object is constant, or private to the level."""
+    def _shared_name(self, index: int, target: int) -> str:
+        """Return the name of the variable at an address if code of no level may use it, too; "" for all else."""
         subject = self._objects[index].subject
-        section, symbol = subject.binary.section_at(target), subject.code.variables.symbol_at(target)
-        if section is None or section.constant:
-            return True
-        if section.findable or self._is_exposed(index, subject.code.variables.extent(target)[0]):
-            return False
-        return symbol is None or symbol.binding not in MERGEABLE or symbol.name in self._private_names
+        variables, section = subject.code.variables, subject.binary.section_at(target)
+        if section is None or section.constant or subject.code.functions.is_code(target):
+            return ""
+        symbol = variables.symbol_at(target)
+        is_own = symbol is None or symbol.binding not in MERGEABLE or symbol.name in self._private_names
+        if is_own and not section.findable and not self._is_exposed(index, variables.extent(target)[0]):
+            return ""
+        return variables.name_at(target)
 
     def _is_exposed(self, index: int, start: int) -> bool:
         """Return whether public data of an object points to the variable that starts at an address."""
@@ -286,11 +276,3 @@ class Initialisers:
             for function, codes in reached.offenders.items():
                 if not self._links_are_audited or reached.when[function] == BY_POINTER:
                     yield self._finding("load", index, function, codes)
-
-
-def _calls_pointers(reached: ReachableCode) -> bool:
-    """Return whether code calls through a pointer, or passes a callback that is unknown."""
-    return any(
-        reference.kind in UNKNOWN or (reference.kind is Kind.CALL and not reference.target and not reference.name)
-        for reference in reached.all_references()
-    )

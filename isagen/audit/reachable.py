@@ -6,9 +6,9 @@ A root is a function where such code starts: the loader calls it, or Python or a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from ..binary import mangling
 from ..binary.protocol import Binding, within
@@ -29,38 +29,6 @@ START_UP = ("__gmon_start__", "_ITM_registerTMCloneTable", "_ITM_deregisterTMClo
 Root = tuple[int, str]
 
 
-@dataclass(frozen=True)
-class AtLoad:
-    """The findings in code that is reachable from the roots.
-
-    `beyond` maps the number of a function that uses instructions beyond the baseline to its finding, unless the finding
-    is among the `unproven`. `calls` are the names of the external functions that reachable code calls.
-    `pointer_callers` counts the reachable functions that call through pointers.
-    """
-
-    beyond: Mapping[int, Finding]
-    unproven: Sequence[Finding]
-    calls: frozenset[str]
-    pointer_callers: int
-
-    @property
-    def findings(self) -> list[Finding]:
-        """All findings."""
-        return [*self.beyond.values(), *self.unproven]
-
-
-def load_findings(subject: Subject, roots: Sequence[Root] = (), *, foreign: bool = False) -> AtLoad:
-    """Return the findings in code that is reachable from the loader's roots, and from more `roots`.
-
-    The dispatch of a `foreign` file, which isagen did not build, is unknown. So two kinds of code are unproven there:
-    code that runs after a test of a known variable of CPU features, and code beyond the baseline whose address
-    reachable code takes.
-    """
-    reached = ReachableCode(subject)
-    reached.follow([*subject.code.pointers.called_by_loader(), *roots])
-    return reached.judged(foreign)
-
-
 @dataclass
 class ReachableCode:
     """The code that is reachable from the roots, each function by the shortest chain of calls."""
@@ -72,10 +40,6 @@ class ReachableCode:
     undecodable: list[int] = field(default_factory=list)
     references: dict[int, list[ResolvedReference]] = field(default_factory=dict)  # by function
     calls: dict[str, str] = field(default_factory=dict)  # by the name of a called function: when the call runs
-
-    def all_references(self) -> Iterator[ResolvedReference]:
-        """Yield the references of all functions."""
-        return chain.from_iterable(self.references.values())
 
     def follow(self, roots: Sequence[Root]) -> None:
         """Follow control from all roots at once."""
@@ -106,30 +70,39 @@ class ReachableCode:
                     if reference.target:
                         waiting.append((reference.target, when, (number, reference.at)))
 
-    def judged(self, foreign: bool) -> AtLoad:
-        """Return the findings."""
-        beyond, unproven = {}, []
+    def findings(self, *, foreign: bool = False) -> list[Finding]:
+        """Return the findings.
+
+        The dispatch of a `foreign` file, which isagen did not build, is unknown. So two kinds of code are unproven
+        there: code that runs after a test of a known variable of CPU features, and code beyond the baseline whose
+        address reachable code takes.
+        """
+        findings = []
         for number, codes in self.offenders.items():
             finding = self.described("load", number, codes)
-            condition, is_known = self._condition(number, finding.address)
-            finding = replace(finding, detail=finding.detail + condition)
-            if foreign and is_known:
-                unproven.append(replace(finding, kind="unproven", cause="check"))
-            else:
-                beyond[number] = finding
+            tested = self._tested_variable(number, finding.address)
+            if tested:
+                finding = replace(finding, detail=f"{finding.detail}, perhaps only if a test of {tested} allows it")
+            if foreign and tested:
+                finding = replace(finding, kind="unproven", cause="check")
+            findings.append(finding)
         for number in self.undecodable:
             finding = self.described("unproven", number, frozenset({self.subject.sets.decoder.invalid}))
-            unproven.append(replace(finding, cause="bytes", features=()))
-        if foreign:
-            unproven += self._taken()
-        pointer_callers = sum(map(self._calls_pointer, self.references.values()))
-        return AtLoad(beyond, unproven, frozenset(self.calls.keys() - {""}), pointer_callers)
+            findings.append(replace(finding, cause="bytes", features=()))
+        return [*findings, *(self._taken() if foreign else ())]
+
+    def pointer_callers(self) -> int:
+        """Return the number of functions that call through a pointer, or pass an unknown callback.
+
+        Calls of weak functions by start-up code do not count.
+        """
+        return sum(map(self._calls_pointer, self.references.values()))
 
     def _calls_pointer(self, references: Sequence[ResolvedReference]) -> bool:
-        """Return whether a function calls through a pointer; start-up code's calls of weak functions do not count."""
         slots = self.subject.code.pointers.slot_ranges
         return any(
-            reference.kind in UNKNOWN and not (before.name in START_UP or within(slots, before.target))
+            (reference.kind in UNKNOWN and not (before.name in START_UP or within(slots, before.target)))
+            or (reference.kind is Kind.CALL and not reference.target and not reference.name)
             for before, reference in pairwise([ResolvedReference(0, Kind.END, 0, ""), *references])
         )
 
@@ -160,37 +133,11 @@ class ReachableCode:
 
     # ---- the chain of calls
 
-    def _condition(self, number: int, address: int) -> tuple[str, bool]:
-        """Return words for the check that guards an address, and whether it tests a known variable of CPU features."""
-        variables, known = self.subject.code.variables, self.subject.sets.rules.cpu_checks.variables
-        guards = _guards(self.subject.code, self._steps(number, address))
-        names = ((guard, variables.name_at(guard)) for guard in guards)
-        named = [(guard, name) for guard, name in names if not self._is_compilers_own(name)]
-        guard, name = min(named, key=lambda pair: not pair[1].startswith(known), default=(0, ""))
-        is_known = name.startswith(known)
-        detector = "" if is_known else self._detector(number, address)
-        if detector:
-            return f", perhaps only if {detector} detects the features that this code needs", False
-        if not named:
-            return "", False
-        return f", perhaps only if a test of {name or f'the variable at {guard:#x}'} allows it", is_known
-
-    def _is_compilers_own(self, name: str) -> bool:
-        """Return whether a variable is the compiler's own: a guard, exception data or the module handle."""
-        return mangling.is_guard(name) or name.startswith(COMPILERS_OWN)
-
-    def _detector(self, number: int, address: int) -> str:
-        """Return a function that may detect CPU features before control comes to an address; "" if there is none."""
-        references, code = self.subject.references, self.subject.code
-        for step, place in self._steps(number, address):
-            if references.detects_features(step):
-                return code.name(step)
-            for reference in self.references[step]:
-                if reference.at < place and reference.kind in DIRECT and reference.target:
-                    callee = code.entry(reference.target)
-                    if references.detects_features(callee):
-                        return code.name(callee)
-        return ""
+    def _tested_variable(self, number: int, address: int) -> str:
+        """Return the known variable of CPU features that guards an address; "" if there is none."""
+        known = self.subject.sets.rules.cpu_checks.variables
+        names = map(self.subject.code.variables.name_at, _guards(self.subject.code, self._steps(number, address)))
+        return next((name for name in names if name.startswith(known)), "")
 
     def _variable(self, number: int, address: int, after_too: bool) -> str:
         """Return the variable that a function initialises near an address; "" if it is unknown.
@@ -205,10 +152,10 @@ class ReachableCode:
         names: dict[bool, str] = {}  # by whether the variable is local
         for target in (*before, *after):
             section, symbol = self.subject.binary.section_at(target), self.subject.code.variables.symbol_at(target)
-            if section is not None and section.writable and not section.constant and symbol is not None:
-                name = symbol.name
-                if not self._is_compilers_own(name):
-                    names.setdefault(symbol.binding == Binding.LOCAL, name)
+            if section is None or not section.writable or section.constant or symbol is None:
+                continue
+            if not (mangling.is_guard(symbol.name) or symbol.name.startswith(COMPILERS_OWN)):
+                names.setdefault(symbol.binding == Binding.LOCAL, symbol.name)
         return names.get(True) or names.get(False, "")
 
     # ---- addresses of code
@@ -262,6 +209,13 @@ class ReachableCode:
         return self.subject.unsound(number, self.subject.code.codes(number), self.subject.baseline)
 
 
+def at_load(subject: Subject, roots: Sequence[Root] = ()) -> ReachableCode:
+    """Return the code that is reachable from the loader's roots, and from more `roots`."""
+    reached = ReachableCode(subject)
+    reached.follow([*subject.code.pointers.called_by_loader(), *roots])
+    return reached
+
+
 def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
     """Yield the addresses of the variables that guard a chain of calls.
 
@@ -279,11 +233,7 @@ def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
         for flag, branch in pairwise(listed):
             if flag.kind is not Kind.FLAG or branch.kind is not Kind.BRANCH or branch.at - flag.after > NEAR:
                 continue
-            variable = code.pointers.follow(flag.address).address if within(slots, flag.address) else flag.address
-            section = code.binary.section_at(variable)
-            if section is None or not section.writable or section.constant or within(slots, variable):
-                continue
             jumps_over = branch.at < place < branch.address
             between = (reference for reference in listed if branch.at < reference.at < branch.address <= place)
             if jumps_over or any(reference.kind in LEAVES for reference in between):
-                yield variable
+                yield code.pointers.follow(flag.address).address if within(slots, flag.address) else flag.address

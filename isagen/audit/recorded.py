@@ -15,7 +15,7 @@ from .boundaries import bindable_functions, code_outside, crossings, split_varia
 from .build_objects import BuildObjects
 from .by_level import level_findings
 from .findings import Finding, Result
-from .reachable import load_findings
+from .reachable import at_load
 from .records import NO_LIMIT, Baseline, judged_by, merge
 from .subject import Subject
 
@@ -36,13 +36,13 @@ def audit_linked(
     else:
         origin = lambda symbol, level: objects.origin(symbol, level or record.module)  # noqa: E731
         subject = subject_of(binary, record, origin=origin, public_names=objects.public_names)
-    load = load_findings(subject)
-    findings = [*baseline.beyond(records), *load.findings]
+    load = at_load(subject)
+    findings = [*baseline.beyond(records), *load.findings()]
     notes: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     if record.sealed or len(record.levels) < 2:
         crossed, addresses = crossings(subject)
-        findings += [*level_findings(subject, load.beyond), *crossed]
+        findings += [*level_findings(subject, load.offenders), *crossed]
         findings += [*bindable_functions(subject), *stored_addresses(subject)]
         if objects is not None:
             findings += undefined_names(subject, objects)

@@ -195,20 +195,6 @@ def test_code_that_the_compiler_s_own_resolver_chooses_from(link, flags):
     assert audit(path).counted["avx512_f"]
 
 
-@pytest.mark.smoke
-def test_a_check_of_the_cpu_on_the_way_is_told(link):
-    source = CALLS.replace("planted(); ", 'if (__builtin_cpu_supports("avx2")) planted(); ')
-    detail = "runs when loaded, perhaps only if middle detects the features that this code needs"
-    assert findings(link(source))["planted"].detail == detail
-    source = "#include <cpuid.h>\n" + CALLS.replace(
-        "__attribute__((noinline)) static void middle",
-        "__attribute__((noinline)) static int ask()"
-        "{ unsigned a, b, c, d; return __get_cpuid(1, &a, &b, &c, &d) && c >> 28 & 1; }\n"
-        "__attribute__((noinline)) static void middle",
-    ).replace("planted(); ", "if (ask()) planted(); ")
-    assert findings(link(source))["planted"].detail == detail.replace("middle", "ask")
-
-
 # Functions that other files may bind to.
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from isagen.audit.by_level import level_findings
 from isagen.audit.initialisers import Initialisers, LevelObject
-from isagen.audit.reachable import load_findings
+from isagen.audit.reachable import at_load
 from isagen.audit.recorded import subject_of
 from isagen.audit.records import Baseline
 from isagen.binary.formats import format_of, load_object, open_binary
@@ -88,8 +88,8 @@ class Level:
         """The audit's findings in the object, which is not sealed."""
         with open_binary(self.object) as binary:
             subject = subject_of(binary, RECORD, level=LEVEL)
-            load = load_findings(subject)
-            return [*load.findings, *level_findings(subject, load.beyond)]
+            load = at_load(subject)
+            return [*load.findings(), *level_findings(subject, load.offenders)]
 
 
 def found_in_program(folder: Path, source: str, compiler: str, *flags: str) -> list:
