@@ -91,7 +91,7 @@ class BuildObjects:
         return self._origins.get(_resolved(path), ("", ""))[0]
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
-        """Return the object and the kernel source of a function (`subject.Origin`)."""
+        """Return the object and the kernel source of a function."""
         path = self._definitions.get(level, {}).get(symbol)
         return (self.shown(path), self.kernel(path)) if path is not None else ("", "")
 

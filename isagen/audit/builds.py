@@ -92,16 +92,11 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
         if texts.isdisjoint(record.to_json() for record in records_of_build(build)):
             continue
         root = build_of(plan_path) or folder
-        inputs = linked_objects(link_inputs(path, root), NinjaFile(root))
-        objects = BuildObjects(build.plan, plan_path.parent, inputs, root)
+        ninja = NinjaFile(root)
+        objects = BuildObjects(build.plan, plan_path.parent, linked_objects(ninja.inputs_of(path), ninja), root)
         return audit_linked(binary, records, objects, baseline)
     if unread is not None:
         raise unread
     note = "the build folder no longer has the file's plan, so objects and kernels have no names here: build it again"
     result = audit_linked(binary, records, None, baseline)
     return replace(result, notes=(*result.notes, note))
-
-
-def link_inputs(path: Path, root: Path) -> list[str]:
-    """Return the inputs of a file's link in the build folder `root`."""
-    return NinjaFile(root).inputs_of(path)

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..model.errors import AuditError, IsagenError
+from ..model.errors import AuditError, IsagenError, reported
 from ..model.toml import read_toml
 
 _FILE = read_toml(Path(__file__).with_name("findings.toml"), AuditError, "findings.toml")
@@ -109,7 +109,7 @@ class Result:
     outside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     decoded: bool = True
-    problem: AuditError | None = None
+    problem: IsagenError | None = None
     excused: tuple[tuple[Entry, tuple[Finding, ...]], ...] = ()
     group: str = ""
     empty: bool = False
@@ -125,12 +125,8 @@ class Result:
 
 def failed_result(shown: str, problem: IsagenError | OSError) -> Result:
     """Return the result of a file that could not be audited."""
-    if isinstance(problem, AuditError):
-        error = problem
-    elif isinstance(problem, IsagenError):
-        error = AuditError(problem.message, where=problem.where, remedy=problem.remedy)
-    else:
-        error = AuditError(f"cannot be read: {problem.strerror}", where=str(problem.filename or shown))
+    error = reported(problem)
+    error.where = error.where or shown
     return Result(shown, f"not audited: {error.message}", decoded=False, problem=error)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..binary.reader import Binary
 from ..model.record import Record
@@ -26,16 +25,9 @@ LOST = "stripped: functions without names may be of levels; of these, only what 
 def audit_linked(
     binary: Binary, records: Sequence[Record], objects: BuildObjects | None, baseline: Baseline = NO_LIMIT
 ) -> Result:
-    """Audit a linked file by its records and the user's `baseline`, and by its objects if these are available.
-
-    In a private module, functions of no level come from objects of the module's level.
-    """
+    """Audit a linked file by its records and the user's `baseline`, and by its objects if these are available."""
     record = merge([baseline.narrow(record) for record in records])
-    if objects is None:
-        subject = subject_of(binary, record)
-    else:
-        origin = lambda symbol, level: objects.origin(symbol, level or record.module)  # noqa: E731
-        subject = subject_of(binary, record, origin=origin, public_names=objects.public_names)
+    subject = subject_of(binary, record, objects=objects)
     load = at_load(subject)
     findings = [*baseline.beyond(records), *load.findings()]
     notes: tuple[str, ...] = ()
@@ -64,7 +56,8 @@ def audit_linked(
     )
 
 
-def subject_of(binary: Binary, record: Record, **more: Any) -> Subject:
+def subject_of(binary: Binary, record: Record, *, level: str = "", objects: BuildObjects | None = None) -> Subject:
     """Return a binary under audit by a record. Raises `AuditError` if no decoder reads its code."""
     sets = instruction_sets(features_of(record.features).name, decoder_of(binary.architecture, binary.shown))
-    return Subject(binary, sets, frozenset(record.outside), Allowances(record.allow), levels=record.levels, **more)
+    allowed = frozenset(record.outside), Allowances(record.allow)
+    return Subject(binary, sets, *allowed, record.levels, level, objects, record.module)

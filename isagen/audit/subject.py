@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import chain
 
 from ..binary.protocol import Symbol
@@ -15,13 +14,10 @@ from ..model.names import is_sealed_name
 from ..model.record import matches
 from ..processors.decoding import DIRECT, Codes
 from ..processors.instruction_sets import InstructionSets
-from ..processors.instructions import have, normal_name
 from .allowances import Allowances
+from .build_objects import BuildObjects
 from .findings import Finding
 from .known_functions import CALLBACK_ARGUMENTS
-
-# Returns the object and the kernel source of a function, by symbol and level; empty strings if they are unknown.
-Origin = Callable[[str, str], tuple[str, str]]
 
 
 @dataclass
@@ -29,10 +25,10 @@ class Subject:
     """One binary under audit.
 
     `baseline` are the features that all of its code may use, and `levels` the features of each level. If the binary is
-    an object of one level, `level` is that level. `public_names` are the names by which the objects of a linked file
-    refer to each other; there are none if the objects are not available. The linked file itself does not show these
-    names, since a linker may make such symbols local. `counted` maps a feature to the names of the functions that need
-    the feature and are not judged, and UNDECODABLE to the names of functions with unknown instructions.
+    an object of one level, `level` is that level. `objects` are those that a file was linked from, if they are
+    available, and those of no level come from objects of `module` if the file is the private module of that level.
+    `counted` maps a feature to the names of the functions that need the feature and are not judged, and UNDECODABLE to
+    the names of functions with unknown instructions.
 
     Parameters `number` are indices of functions and of pieces of code outside of functions. Parameters `codes` are the
     decoder's numbers for encodings of instructions.
@@ -42,10 +38,10 @@ class Subject:
     sets: InstructionSets
     baseline: frozenset[str]
     allowances: Allowances
-    origin: Origin = lambda symbol, level: ("", "")
     levels: Mapping[str, Iterable[str]] = field(default_factory=dict)
     level: str = ""
-    public_names: frozenset[str] = frozenset()
+    objects: BuildObjects | None = None
+    module: str = ""
     counted: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -65,9 +61,12 @@ class Subject:
         return self.binary.level_at(address) or self.level
 
     def is_public(self, symbol: Symbol) -> bool:
-        """Return whether sources other than the one that defines the variable `symbol` may use the variable's name."""
-        name = symbol.name
-        return not (symbol.local and name not in self.public_names) and not self.is_sealed(name)
+        """Return whether sources other than the one that defines the variable `symbol` may use the variable's name.
+
+        The names of the objects decide where they are available, since a linker may make such symbols local.
+        """
+        is_public = self.objects is not None and symbol.name in self.objects.public_names
+        return (is_public or not symbol.local) and not self.is_sealed(symbol.name)
 
     def is_sealed(self, name: str) -> bool:
         """Return whether a name is private to one of the levels."""
@@ -143,17 +142,12 @@ class Subject:
 
     def fault(self, kind: str, symbol: str, detail: str, level: str) -> Finding:
         """Return a finding about the function or variable with the name `symbol`."""
-        return Finding(kind, symbol, detail, level, *self.origin(symbol, level))
+        origin = self.objects.origin(symbol, level or self.module) if self.objects is not None else ()
+        return Finding(kind, symbol, detail, level, *origin)
 
     def finding(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
         """Return a finding about a function that uses `codes`, which need more than the `allowed` features."""
         address, text = self.code.first(number, codes)
         missing = self.sets.missing(codes, allowed)
         fault = self.fault(kind, self.code.name(number), "", level)
-        cause = "feature" if kind == "level" and not have(self._detectable, missing) else ""
-        return replace(fault, features=missing, instruction=text, address=address, cause=cause)
-
-    @cached_property
-    def _detectable(self) -> frozenset[str]:
-        """The normalised names of the features that isagen can detect: of the features file and of levels' tables."""
-        return frozenset(map(normal_name, chain(self.sets.rules.features, *self.levels.values())))
+        return replace(fault, features=missing, instruction=text, address=address)

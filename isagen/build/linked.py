@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ..audit.builds import audit_with_plans, build_of, link_inputs
+from ..audit.builds import audit_with_plans, build_of
 from ..audit.findings import Result
 from ..audit.recorded import ALLOWED, LOST
 from ..audit.records import NO_LIMIT, records_of
 from ..binary.formats import is_archive, is_binary, open_binary
 from ..model.errors import BuildError, IsagenError
 from ..model.files import write_atomically
+from ..model.ninja import NinjaFile
 from ..model.plan_file import plans_in, read_plan
 from .link import STRIP_WHEN_INSTALLING, check_unrecorded, judge
 from .linker_process import discard
@@ -34,7 +35,7 @@ def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
 
 def _status_of(mode: str, file: str, plans: Sequence[Path], root: Path) -> int:
     """Return the exit status of the audit of a `file`. A file that fails it is removed, if the build made it."""
-    inputs = link_inputs(Path(file), root)
+    inputs = NinjaFile(root).inputs_of(Path(file))
     try:
         return judge(mode, file, partial(_audit, file, inputs, plans, root))
     except (IsagenError, OSError):
