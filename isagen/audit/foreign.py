@@ -33,15 +33,12 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
     others = [(exported[name], "when another file is loaded") for name in called if name in exported]
     load = at_load(subject, [*imports, *others])
     offenders = {}
-    # `alike`: codes that older CPUs execute as another instruction; `with_alike`: the functions that contain some.
-    alike, with_alike = sets.beyond(allowed).intersection(sets.alike), 0
     for number in range(len(code)):
         every = code.codes(number)
         if subject.is_undecodable(number, every):
             subject.count(number, [UNDECODABLE])
         if codes := subject.unsound(number, every, allowed):
             offenders[number] = codes
-        with_alike += not alike.isdisjoint(every)
     findings = load.findings(foreign=True)
     bindable = set()
     for number, symbol, why in code.functions.bindable():
@@ -59,12 +56,6 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
     if pointer_callers := load.pointer_callers():
         what = "functions that the loader runs and that call through pointers, which are not followed"
         notes.append(f"{what}: {pointer_callers}")
-    if with_alike:
-        features = " ".join(sets.missing(alike, allowed))
-        notes.append(
-            f"{with_alike} functions use instructions of {features} that older CPUs run as others, with different "
-            "results for some operands"
-        )
     return Result(
         target=binary.shown,
         judged=f"no record of isagen in it; judged as code for {baseline.name}",

@@ -13,8 +13,7 @@ from .instructions import have, normal_name
 class InstructionSets:
     """The features that each code of a decoder needs, by their names in a features file.
 
-    `after` maps a code to the codes that make it harmless in the same function. `alike` are the codes that older
-    CPUs execute as another instruction.
+    `after` maps a code to the codes that make it harmless in the same function.
     """
 
     def __init__(self, features: Features, decoder: Decoder) -> None:
@@ -26,7 +25,6 @@ class InstructionSets:
         self._beyond: dict[frozenset[str], Codes] = {}
         codes_of = decoder.codes_of
         self.after = {code: codes_of(other) for name, other in self.rules.after.items() for code in codes_of(name)}
-        self.alike = frozenset().union(*map(codes_of, self.rules.alike))
 
     def beyond(self, allowed: Iterable[str]) -> Codes:
         """Return the codes that need features beyond the `allowed` ones."""
@@ -39,14 +37,14 @@ class InstructionSets:
     def unsound(self, codes: Codes, allowed: Iterable[str], asks: bool = False) -> Codes:
         """Return the codes of a function that may fail on a CPU with only the `allowed` features.
 
-        Codes in `alike`, and codes that another code of the function makes harmless, are not returned. If the function
-        `asks` for CPU features, no code in `after` is returned.
+        Codes that another code of the function makes harmless are not returned. If the function `asks` for CPU
+        features, no code in `after` is returned.
         """
         beyond = codes & self.beyond(allowed)
         if not beyond:
             return beyond
         harmless = {code for code in beyond & self.after.keys() if asks or not self.after[code].isdisjoint(codes)}
-        return beyond.difference(self.alike, harmless)
+        return beyond - harmless
 
     def missing(self, codes: Iterable[int], allowed: Iterable[str]) -> tuple[str, ...]:
         """Return the features that `codes` need beyond the `allowed` ones, in the order of the features file."""

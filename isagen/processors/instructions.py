@@ -31,11 +31,9 @@ class Instructions:
 
     `features` are the names of all features, in order. Every CPU of the architecture has the instruction sets `always`;
     `names` maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a
-    mnemonic to another one: in a function that contains both, the first needs no check. `alike` maps
-    mnemonics that older CPUs execute as another instruction, such as TZCNT as BSF, to the reason why they need no
-    check. `checked` maps patterns of symbols of the toolchain's own
-    functions to the reason why the instructions in them need no check. `nameless` maps a feature to the toolchain's
-    functions that use it after a check, and that have no name in stripped files.
+    mnemonic to another one: in a function that contains both, the first needs no check. `checked` maps patterns of
+    symbols of the toolchain's own functions to the reason why the instructions in them need no check. `nameless` maps
+    a feature to the toolchain's functions that use it after a check, and that have no name in stripped files.
     """
 
     features: tuple[str, ...] = ()
@@ -43,7 +41,6 @@ class Instructions:
     names: Mapping[str, str] = field(default_factory=dict)
     harmless: Mapping[str, str] = field(default_factory=dict)
     after: Mapping[str, str] = field(default_factory=dict)
-    alike: Mapping[str, str] = field(default_factory=dict)
     cpu_checks: CpuChecks = field(default_factory=CpuChecks)
     checked: Mapping[str, str] = field(default_factory=dict)
     nameless: Mapping[str, str] = field(default_factory=dict)
