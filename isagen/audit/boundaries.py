@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..binary import mangling
+from ..binary.formats import is_binary, load_object
 from ..binary.mangling import demangle
 from ..binary.protocol import MERGEABLE, within
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SECTIONS
@@ -135,9 +136,10 @@ def undefined_names(subject: Subject, objects: BuildObjects) -> list[Finding]:
 
 def split_variables(subject: Subject, objects: BuildObjects) -> list[Finding]:
     """Return the findings of variables that ordinary code and levels each have a copy of."""
-    findings = {}
-    for path, name, levels in objects.separate_variables():
-        if not mangling.is_guard(name) and not subject.allowances.cover(name):
-            detail = f"one of ordinary code, and one of {', '.join(levels)}"
-            findings[name] = Finding("split", name, detail, object=objects.shown(path), variable=name)
+    initialised, findings = objects.initialised_variables, {}
+    for path in filter(is_binary, objects.others) if initialised else ():
+        for name in (symbol.name for symbol in load_object(path).symbols if symbol.defined):
+            if name in initialised and not mangling.is_guard(name) and not subject.allowances.cover(name):
+                detail = f"one of ordinary code, and one of {', '.join(initialised[name])}"
+                findings[name] = Finding("split", name, detail, object=objects.shown(path), variable=name)
     return list(findings.values())

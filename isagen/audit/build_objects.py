@@ -161,13 +161,6 @@ class BuildObjects:
                 ):
                     yield path, name, (level,)
 
-    def separate_variables(self) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
-        """Yield the variables of which levels and ordinary code have separate copies: (object, name, levels)."""
-        for path in filter(is_binary, self.others) if self.initialised_variables else ():
-            for symbol in load_object(path).symbols:
-                if symbol.defined and symbol.name in self.initialised_variables:
-                    yield path, symbol.name, self.initialised_variables[symbol.name]
-
     def _is_of_other_set(self, path: Path) -> bool:
         """Return whether an object is a sealed object of another set of kernels."""
         starts = tuple(f"isa_{level.name}." for level in self.plan.levels)

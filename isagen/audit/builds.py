@@ -15,7 +15,7 @@ from ..model.plan_file import find_plans, plans_in, read_plan
 from ..model.record import MATRIX_OWNER
 from ..processors.registry import is_decoded
 from .build_objects import BuildObjects, linked_objects
-from .files import Progress, files_in, unseen
+from .files import Progress, files_in
 from .findings import Result, failed_result
 from .recorded import audit_linked
 from .records import Baseline, Baselines, baseline_of, records_of, records_of_build
@@ -35,7 +35,7 @@ def build_of(path: Path) -> Path | None:
     return next((parent for parent in path.resolve().parents if (parent / MESON_FOLDER).is_dir()), None)
 
 
-def audit_build(folder: Path, baselines: Baselines, progress: Progress = unseen) -> Iterator[Result]:
+def audit_build(folder: Path, baselines: Baselines, progress: Progress) -> Iterator[Result]:
     """Audit every linked file with a record in a build folder.
 
     Raises `AuditError` if there is none.

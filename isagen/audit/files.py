@@ -34,10 +34,6 @@ PROCESSORS = {
 }
 
 
-def unseen(name: str, number: int, total: int) -> None:
-    """Show no progress."""
-
-
 def files_in(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
     """Yield the files in a folder, except in folders whose names end in one of `skipped`."""
     for place, folders, names in os.walk(folder):

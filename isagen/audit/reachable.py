@@ -6,13 +6,12 @@ A root is a function where such code starts: the loader calls it, or Python or a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ..binary import mangling
 from ..binary.protocol import Binding, within
-from ..code.code import Code
 from ..code.references import ResolvedReference
 from ..processors.decoding import DIRECT, LEAVES, UNKNOWN, Codes, Kind
 from .findings import Finding
@@ -134,10 +133,29 @@ class ReachableCode:
     # ---- the chain of calls
 
     def _tested_variable(self, number: int, address: int) -> str:
-        """Return the known variable of CPU features that guards an address; "" if there is none."""
-        known = self.subject.sets.rules.cpu_checks.variables
-        names = map(self.subject.code.variables.name_at, _guards(self.subject.code, self._steps(number, address)))
-        return next((name for name in names if name.startswith(known)), "")
+        """Return the known variable of CPU features that guards an address; "" if there is none.
+
+        A function on the way reads it shortly before a branch that decides whether the address is reached. The branch
+        skips the address, or a return or an unconditional jump before the address.
+        """
+        code, known = self.subject.code, self.subject.sets.rules.cpu_checks.variables
+        for step, place in self._steps(number, address):
+            listed = [
+                reference
+                for start, raw in code.raw(step)
+                for reference in code.decoder.references(raw, start, linked=not code.binary.relocatable)
+            ]
+            for flag, branch in pairwise(listed):
+                if flag.kind is not Kind.FLAG or branch.kind is not Kind.BRANCH or branch.at - flag.after > NEAR:
+                    continue
+                jumps_over = branch.at < place < branch.address
+                between = (reference for reference in listed if branch.at < reference.at < branch.address <= place)
+                if jumps_over or any(reference.kind in LEAVES for reference in between):
+                    in_slot = within(code.pointers.slot_ranges, flag.address)
+                    variable = code.pointers.follow(flag.address).address if in_slot else flag.address
+                    if (name := code.variables.name_at(variable)).startswith(known):
+                        return name
+        return ""
 
     def _variable(self, number: int, address: int, after_too: bool) -> str:
         """Return the variable that a function initialises near an address; "" if it is unknown.
@@ -175,25 +193,14 @@ class ReachableCode:
                     continue
                 seen.add(target)
                 is_code = code.functions.is_code(target)
-                addresses = (
-                    [target]
-                    if is_code
-                    else [address for address, _ in references.code_reachable_from(target, searched)]
-                )
-                entries = dict.fromkeys(entry for entry in map(code.entry, addresses) if entry >= 0)
-                beyond = {entry: codes for entry in entries if (codes := self._unreached_beyond(entry))}
-                if not beyond:
+                pointed = [(target, "")] if is_code else references.code_reachable_from(target, searched)
+                entries = [code.entry(address) for address, _ in pointed]
+                first = next((entry for entry in entries if self._unreached_beyond(entry)), None)
+                if first is None:
                     continue
-                first, codes = next(iter(beyond.items()))
-                if is_code:
-                    what = "its address is taken by"
-                else:
-                    name = code.variables.name_at(target) or f"the data at {target:#x}"
-                    what = (
-                        f"{name} contains its address"
-                        + f", among those of {len(beyond)} such functions" * (len(beyond) > 1)
-                        + ", and is used by"
-                    )
+                name = code.variables.name_at(target) or f"the data at {target:#x}"
+                what = "its address is taken by" if is_code else f"{name} contains its address, and is used by"
+                codes = self._unreached_beyond(first)
                 finding = self.subject.finding("unproven", first, codes, self.subject.baseline, "")
                 path = tuple(code.name(step) for step, _ in self._steps(number, reference.at))
                 detail = f"{what} code that runs {self.when[number]}"
@@ -202,9 +209,9 @@ class ReachableCode:
     def _unreached_beyond(self, number: int) -> Codes:
         """Return the codes of a function that are beyond the baseline.
 
-        There are none if the function is reached, or if it runs only after the toolchain's own check.
+        There are none if the function is reached, if it runs only after the toolchain's own check, or for -1.
         """
-        if number in self.when or self.subject.is_checked(number):
+        if number < 0 or number in self.when or self.subject.is_checked(number):
             return frozenset()
         return self.subject.unsound(number, self.subject.code.codes(number), self.subject.baseline)
 
@@ -214,26 +221,3 @@ def at_load(subject: Subject, roots: Sequence[Root] = ()) -> ReachableCode:
     reached = ReachableCode(subject)
     reached.follow([*subject.code.pointers.called_by_loader(), *roots])
     return reached
-
-
-def _guards(code: Code, steps: Iterable[tuple[int, int]]) -> Iterator[int]:
-    """Yield the addresses of the variables that guard a chain of calls.
-
-    Each step is a function and an address in it. A guard is a variable that is read shortly before a branch that
-    decides whether the address is reached. The branch skips the address itself, or a return or an unconditional jump
-    before the address.
-    """
-    slots = code.pointers.slot_ranges
-    for number, place in steps:
-        listed = [
-            reference
-            for start, raw in code.raw(number)
-            for reference in code.decoder.references(raw, start, linked=not code.binary.relocatable)
-        ]
-        for flag, branch in pairwise(listed):
-            if flag.kind is not Kind.FLAG or branch.kind is not Kind.BRANCH or branch.at - flag.after > NEAR:
-                continue
-            jumps_over = branch.at < place < branch.address
-            between = (reference for reference in listed if branch.at < reference.at < branch.address <= place)
-            if jumps_over or any(reference.kind in LEAVES for reference in between):
-                yield code.pointers.follow(flag.address).address if within(slots, flag.address) else flag.address

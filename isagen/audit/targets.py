@@ -15,7 +15,7 @@ from ..model.errors import AuditError, IsagenError
 from ..model.plan_file import plans_in
 from ..processors.registry import decoded
 from .builds import audit_build, audit_with_plans, build_of, is_build, not_decoded
-from .files import UNIVERSAL, WHEEL, Progress, files_in, other_format, split, unpacked, unseen
+from .files import UNIVERSAL, WHEEL, Progress, files_in, other_format, split, unpacked
 from .findings import Result, failed_result
 from .foreign import audit_foreign
 from .recorded import audit_linked
@@ -23,7 +23,7 @@ from .records import Baselines, baseline_of, records_of
 
 
 def audit_each(
-    targets: Sequence[Path], baselines: Baselines, progress: Progress = unseen
+    targets: Sequence[Path], baselines: Baselines, progress: Progress = lambda *_: None
 ) -> Generator[Result, None, None]:
     """Audit all `targets` in their order, and yield the results of their files.
 
