@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,13 +22,8 @@ from .recorded import audit_linked
 from .records import Baselines, baseline_of, records_of
 
 
-def audit_each(
-    targets: Sequence[Path], baselines: Baselines, progress: Progress = lambda *_: None
-) -> Generator[Result, None, None]:
-    """Audit all `targets` in their order, and yield the results of their files.
-
-    The results of a folder of files or of a wheel come together, sorted by name; other results come one by one.
-    """
+def audit_each(targets: Sequence[Path], baselines: Baselines, progress: Progress = lambda *_: None) -> Iterator[Result]:
+    """Audit all `targets` in their order, and yield the results of their files, those of a folder sorted by name."""
     audit = _Audit(baselines, progress)
     for target in dict.fromkeys(targets):
         shown = str(target)

@@ -7,12 +7,11 @@ import json
 import re
 import sys
 from collections.abc import Collection
-from contextlib import closing
 from pathlib import Path
 
 from ..audit.allowances import AllowFiles, read_allow_files
 from ..audit.data import as_data
-from ..audit.findings import KINDS, Result, fails
+from ..audit.findings import KINDS, fails
 from ..audit.records import Baseline, Baselines
 from ..audit.report import summary_text, text_of
 from ..audit.targets import audit_each, require_audited
@@ -84,11 +83,16 @@ def run(options: argparse.Namespace) -> int:
     fail_on = kinds_of(options.fail_on)
     allowances = AllowFiles(read_allow_files(options.allow))
     standard_output()  # from here on, it escapes letters of symbols that it cannot encode
-    results = _results(options, allowances)
+    with Progress() as line:
+        audits = audit_each(options.targets, _baselines(options.baseline), line.show)
+        results = list(map(allowances.apply, audits))
+    require_audited(results)
     if options.format == "json":
         data = as_data(results, fail_on, allowances, brief=options.summary, counted=options.list_counted)
         flush(json.dumps(data, separators=(",", ":")) + "\n")
     else:
+        for result in () if options.summary else results:
+            flush(_shown(text_of(result, every=options.all, counted=options.list_counted)))
         if options.summary or len(results) > 1:
             flush(_shown(summary_text(results, fail_on)))
         flush("".join(f"{sentence}\n" for sentence in allowances.unused()))
@@ -96,26 +100,6 @@ def run(options: argparse.Namespace) -> int:
     for problem in problems:
         print(f"isagen: error: {problem}", file=sys.stderr)
     return AuditError.exit_code if problems else int(any(fails(result, fail_on) for result in results))
-
-
-def _results(options: argparse.Namespace, allowances: AllowFiles) -> list[Result]:
-    """Audit the targets, and return the results. If the output is text, print each result when its audit ends.
-
-    Nothing is printed before a file could be audited: if no file can be, the output is only an error.
-    """
-    results: list[Result] = []
-    printed = 0
-    with Progress() as line, closing(audit_each(options.targets, _baselines(options.baseline), line.show)) as audits:
-        for audited in map(allowances.apply, audits):
-            results.append(audited)
-            if options.format == "text" and not options.summary and any(result.decoded for result in results):
-                line.hide()
-                waiting = results[printed:]
-                texts = (text_of(result, every=options.all, counted=options.list_counted) for result in waiting)
-                flush(_shown("".join(texts)))
-                printed = len(results)
-    require_audited(results)
-    return results
 
 
 def _shown(text: str) -> str:
