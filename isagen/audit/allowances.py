@@ -42,12 +42,8 @@ class Allowances:
         return False
 
     def allowed(self) -> tuple[tuple[str, str, int], ...]:
-        """Return (pattern, reason, number of functions) of the entries that allowed functions."""
-        return tuple((x.symbol, x.reason, len(self.used[x.symbol])) for x in self.entries if x.symbol in self.used)
-
-    def unused(self) -> tuple[tuple[str, str], ...]:
-        """Return (pattern, reason) of the entries that allowed nothing."""
-        return tuple((x.symbol, x.reason) for x in self.entries if x.symbol not in self.used)
+        """Return (pattern, reason, number of functions that it allowed) of each entry."""
+        return tuple((entry.symbol, entry.reason, len(self.used.get(entry.symbol, ()))) for entry in self.entries)
 
 
 def read_allow_files(paths: Iterable[Path]) -> tuple[Entry, ...]:

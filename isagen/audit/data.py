@@ -60,8 +60,8 @@ def _target(result: Result, numbers: Mapping[Entry, int], counted: bool) -> dict
         "problem": str(result.problem or ""),
         "findings": [_finding(finding) for finding in result.findings],
         "counted": {feature: len(names) for feature, names in result.counted.items()},
-        "allowed": [{"symbol": s, "reason": r, "functions": n} for s, r, n in result.allowed],
-        "unused": [{"symbol": s, "reason": r} for s, r in result.unused],
+        "allowed": [{"symbol": s, "reason": r, "functions": n} for s, r, n in result.allowed if n],
+        "unused": [{"symbol": s, "reason": r} for s, r, n in result.allowed if not n],
         "outside": result.outside,
         "notes": result.notes,
         "excused": [

@@ -87,8 +87,7 @@ class Result:
     - `findings`: sorted by kind and symbol
     - `counted`: by feature, the names of functions beyond the baseline that are not judged because their dispatch is
       unknown; functions with unknown instructions are under UNDECODABLE
-    - `allowed`: entries of isa.toml that allowed functions: (pattern, reason, number of functions)
-    - `unused`: entries of isa.toml that allowed nothing: (pattern, reason)
+    - `allowed`: entries of isa.toml: (pattern, reason, number of functions that it allowed)
     - `outside`: functions and vtables of no level that code of levels refers to: all levels run one copy of them
     - `decoded`: whether there is a decoder for the code
     - `problem`: the error, if the file could not be audited
@@ -105,7 +104,6 @@ class Result:
     findings: tuple[Finding, ...] = ()
     counted: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allowed: tuple[tuple[str, str, int], ...] = ()
-    unused: tuple[tuple[str, str], ...] = ()
     outside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     decoded: bool = True

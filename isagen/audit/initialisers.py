@@ -47,11 +47,6 @@ class LevelObject:
         return self._open_subject()
 
     @cached_property
-    def reached(self) -> ReachableCode:
-        """The functions of the object that run at load or exit."""
-        return ReachableCode(self.subject)
-
-    @cached_property
     def global_addresses(self) -> Mapping[str, int]:
         """The addresses of the symbols that the object defines for other objects, by name."""
         binary = self.subject.binary
@@ -99,8 +94,7 @@ class Initialisers:
         return [*leaks, *self._of_lower_levels(), *self._beyond_baseline()]
 
     def _follow(self, index: int, roots: Sequence[Root]) -> None:
-        self._reached[index] = self._objects[index].reached
-        self._reached[index].follow(roots)
+        self._reached.setdefault(index, ReachableCode(self._objects[index].subject)).follow(roots)
 
     def _further_roots(self) -> Iterator[tuple[int, Root]]:
         """Yield (index of its object, root) for each function that running code calls, perhaps through a pointer."""
@@ -189,7 +183,7 @@ class Initialisers:
         if not code.functions.is_code(target):
             return False
         entry = code.entry(target)
-        in_jump_table = entry in self._objects[index].reached.when and code.start(entry) != target
+        in_jump_table = index in self._reached and entry in self._reached[index].when and code.start(entry) != target
         return not in_jump_table and not (direct and mangling.is_destructor(code.name(entry)))
 
     def _finding(self, kind: str, index: int, function: int, codes: Codes = frozenset()) -> Finding:

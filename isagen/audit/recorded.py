@@ -18,8 +18,7 @@ from .reachable import at_load
 from .records import NO_LIMIT, Baseline, judged_by, merge
 from .subject import Subject
 
-ALLOWED = "stripped: functions without names may be those that isa.toml allows; they are counted"
-LOST = "stripped: functions without names may be of levels; of these, only what runs at load is judged"
+NAMELESS = "stripped: functions without names, which may be of levels or allowed by isa.toml, are judged only at load"
 
 
 def audit_linked(
@@ -41,7 +40,7 @@ def audit_linked(
             findings += split_variables(subject, objects)
         outside = code_outside(subject, addresses)
         if subject.nameless_allowed:
-            notes = (LOST if subject.levels_are_lost else ALLOWED,)
+            notes = (NAMELESS,)
     else:
         findings.append(Finding("unsealed", "", record.seal_reason))
     return Result(
@@ -49,8 +48,7 @@ def audit_linked(
         judged=judged_by(record, subject.sets),
         findings=tuple(findings),
         counted=subject.counted,
-        allowed=subject.allowances.allowed(),
-        unused=() if binary.stripped else subject.allowances.unused(),
+        allowed=tuple(entry for entry in subject.allowances.allowed() if entry[-1] or not binary.stripped),
         outside=outside,
         notes=notes,
     )

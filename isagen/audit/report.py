@@ -65,9 +65,8 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
     if undecodable:
         yield f"  functions with bytes that are not known instructions (data, or newer than the decoder): {undecodable}"
     for symbol, reason, number in result.allowed:
-        yield f"  allowed by isa.toml: {symbol} ({number} function{'s' * (number != 1)}): {reason}"
-    for symbol, reason in result.unused:
-        yield f"  allowed by isa.toml, but not in the file: {symbol} ({reason}); remove the entry"
+        count = f"{number} function{'s' * (number != 1)}" if number else "none in the file; remove the entry"
+        yield f"  allowed by isa.toml: {symbol} ({count}): {reason}"
     for entry, excused in result.excused:
         count = f"{len(excused):,} finding{'s' * (len(excused) != 1)}"
         yield f"  allowed by {entry.path}: {entry.shown} ({count}): {entry.reason}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..audit.builds import audit_with_plans, build_of
 from ..audit.findings import Result
-from ..audit.recorded import ALLOWED, LOST
+from ..audit.recorded import NAMELESS
 from ..audit.records import NO_LIMIT, records_of
 from ..binary.formats import is_archive, is_binary, open_binary
 from ..model.errors import BuildError, IsagenError
@@ -57,6 +57,6 @@ def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) 
         check_stubs(inputs)
         result = audit_with_plans(binary, Path(file), plans, root, NO_LIMIT)
     # Without symbols, some findings are only counted. A PE file of lld-link never has them.
-    if {LOST, ALLOWED}.intersection(result.notes) or (binary.stripped and binary.format != "coff"):
+    if NAMELESS in result.notes or (binary.stripped and binary.format != "coff"):
         raise BuildError("the link left out the symbols that its audit needs", where=file, remedy=STRIP_WHEN_INSTALLING)
     return result

@@ -188,7 +188,7 @@ def test_what_isa_toml_allows_is_no_fault_and_unused_entries_are_reported(prepar
     assert target["unused"] == [{"symbol": "gone", "reason": "once"}]
     said = project.isagen("audit", "build").stdout
     assert "allowed by isa.toml: planted_*(float*) (1 function): main() asks the CPU" in said
-    assert "allowed by isa.toml, but not in the file: gone (once)" in said
+    assert "allowed by isa.toml: gone (none in the file; remove the entry): once" in said
     copy = project.folder / "copied"
     project.run("strip", "-o", copy, project.path("leak"))
     status, report = audit(project, copy)

@@ -156,7 +156,7 @@ def strip(project: Project, path: Path) -> Path:
     return stripped
 
 
-LOST = "stripped: functions without names may be of levels; of these, only what runs at load is judged"
+NOTE = "stripped: functions without names, which may be of levels or allowed by isa.toml, are judged only at load"
 
 
 def test_an_audit_of_what_was_built_finds_nothing(portable, tmp_path):
@@ -169,7 +169,7 @@ def test_an_audit_of_what_was_built_finds_nothing(portable, tmp_path):
         assert (found, target["notes"]) == ([], [])
     shutil.copy(program, tmp_path)
     found, target = audited(portable, strip(portable, tmp_path / "portable"))
-    assert (found, target["notes"]) == ([], [LOST])
+    assert (found, target["notes"]) == ([], [NOTE])
 
 
 WIDE = """\
@@ -215,7 +215,7 @@ def test_planted_code_beyond_the_baseline_is_found(portable, family, tmp_path, p
     assert audited(portable, linked)[0] == findings
     found, target = audited(portable, strip(portable, linked))
     assert [(kind, symbol.partition(" ")[0]) for kind, symbol in found] == if_stripped
-    assert target["notes"] == [LOST]
+    assert target["notes"] == [NOTE]
 
 
 def test_code_of_a_level_is_judged_by_the_level_and_entered_through_stubs(portable, family, dot, tmp_path):
