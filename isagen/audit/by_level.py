@@ -6,7 +6,7 @@ A function that a resolver chooses runs only where the CPU has the features that
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..binary.protocol import within
 from ..processors.decoding import DIRECT, Kind
@@ -17,37 +17,16 @@ from .subject import Subject
 READS = (Kind.READ, Kind.FLAG, Kind.ADDRESS)
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The functions that run only if a resolver chooses them.
+# By the number of a function: the features that its resolvers test, or None if they are unknown.
+Tested = Mapping[int, frozenset[str] | None]
 
-    `tested` maps the number of each function to the features that its resolver tests, or to None if they are unknown.
-    `trusted` are the functions whose resolver is assumed to test the right features: a resolver of the C library, or
+
+def chosen(subject: Subject) -> tuple[Tested, Collection[int]]:
+    """Return the functions that are reached only through resolvers that test CPU features, and those that are trusted.
+
+    Trusted are the functions whose resolver is assumed to test the right features: a resolver of the C library, or
     one in a stripped file, where no name shows what it tests.
     """
-
-    tested: Mapping[int, frozenset[str] | None]
-    trusted: Collection[int]
-
-    def covers(self, number: int, features: Collection[str]) -> bool:
-        """Return whether a function runs only where the CPU has the features."""
-        tested = self.tested.get(number)
-        return number in self.trusted or (tested is not None and have(tested, features))
-
-    def finding(self, number: int, finding: Finding) -> Finding:
-        """Return the finding of a function, with what its resolver tests."""
-        if number not in self.tested:
-            return finding
-        tested = self.tested[number]
-        if tested is None:
-            detail = "a resolver chooses it, and it is unknown for which features"
-            return replace(finding, kind="unproven", cause="question", detail=detail)
-        detail = f"a resolver chooses it that asks for {' '.join(sorted(tested)) or 'no feature'}"
-        return replace(finding, detail=detail)
-
-
-def chosen(subject: Subject) -> Chosen:
-    """Return the functions that are reached only through resolvers that test CPU features."""
     code, references = subject.code, subject.references
     stripped = subject.binary.stripped
     testing: set[int] = set()  # resolvers that test features, and the functions that they call
@@ -83,7 +62,7 @@ def chosen(subject: Subject) -> Chosen:
         tested.pop(number, None)
     for number in _reached_otherwise(subject, tested, testing) if tested else ():
         tested.pop(number, None)
-    return Chosen(tested, trusted & tested.keys())
+    return tested, trusted & tested.keys()
 
 
 def _reads(subject: Subject, number: int) -> bool:
@@ -147,7 +126,7 @@ def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
     """
     code, sets = subject.code, subject.sets
     findings: list[Finding] = []
-    behind = chosen(subject)
+    tested, trusted = chosen(subject)
     for number in subject.numbers():
         level = subject.level_of(number)
         allowed = subject.allowed_at(level)
@@ -163,10 +142,19 @@ def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
         of_toolchain = subject.binary.stripped and sets.rules.nameless.keys() >= set(missing)
         nameless = (subject.nameless_allowed or of_toolchain) and code.symbol(number) is None
         checked = not level and subject.is_checked(number)
-        if nameless or checked or behind.covers(number, missing):
+        if nameless or checked or number in trusted or have(tested.get(number) or (), missing):
             subject.count(number, missing)
         elif not subject.allowances.cover(code.name(number)):
-            kind = "level" if level else "baseline"
-            findings.append(behind.finding(number, subject.finding(kind, number, codes, allowed, level)))
+            finding = subject.finding("level" if level else "baseline", number, codes, allowed, level)
+            findings.append(_told(finding, tested[number]) if number in tested else finding)
     subject.count_rest(subject.references.reached_pieces)
     return findings
+
+
+def _told(finding: Finding, tested: Collection[str] | None) -> Finding:
+    """Return the finding of a function that a resolver chooses, with the features that the resolver tests."""
+    if tested is None:
+        detail = "a resolver chooses it, and it is unknown for which features"
+        return replace(finding, kind="unproven", cause="question", detail=detail)
+    detail = f"a resolver chooses it that asks for {' '.join(sorted(tested)) or 'no feature'}"
+    return replace(finding, detail=detail)

@@ -91,7 +91,7 @@ class Initialisers:
             for index, root in new:
                 self._follow(index, [root])
         leaks = (finding for group in self._groups() for finding in self._leaks(group))
-        return [*leaks, *self._of_lower_levels(), *self._beyond_baseline()]
+        return [*leaks, *self._beyond_baseline()]
 
     def _follow(self, index: int, roots: Sequence[Root]) -> None:
         self._reached.setdefault(index, ReachableCode(self._objects[index].subject)).follow(roots)
@@ -113,27 +113,21 @@ class Initialisers:
         group_of = {index: index for index in self._reached}
         owners: dict[str, int] = {}
         for index, reached in self._reached.items():
-            variables = self._objects[index].subject.code.variables
+            subject = self._objects[index].subject
             for reference in chain.from_iterable(reached.references.values()):
+                section = subject.binary.section_at(reference.target)
+                symbol = subject.code.variables.symbol_at(reference.target)
                 if reference.name in self._defined:
                     other = self._defined[reference.name]
-                elif not reference.name and reference.target and self._merges(index, reference):
-                    other = owners.setdefault(variables.name_at(reference.target), index)
-                else:
+                elif section is None or section.constant or symbol is None or symbol.binding not in MERGEABLE:
                     continue
+                else:
+                    other = owners.setdefault(symbol.name, index)
                 if other in group_of:
                     old, new = group_of[other], group_of[index]
                     group_of = {one: new if group == old else group for one, group in group_of.items()}
         for group in sorted(set(group_of.values())):
             yield [index for index in group_of if group_of[index] == group]
-
-    def _merges(self, index: int, reference: ResolvedReference) -> bool:
-        """Return whether a reference is to a variable that the linker merges with variables of other objects."""
-        subject = self._objects[index].subject
-        section = subject.binary.section_at(reference.target)
-        symbol = subject.code.variables.symbol_at(reference.target)
-        is_variable = section is not None and section.writable and not section.constant
-        return is_variable and symbol is not None and symbol.binding in MERGEABLE
 
     # ---- addresses of the level's code
 
@@ -192,17 +186,21 @@ class Initialisers:
         return replace(finding, kernel=self._objects[index].source, level=self._level)
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
-        """Yield the finding of a group whose code takes an address and names code or data that may store it."""
-        store = next((store for index in group for store in self._stores(index)), None)
-        taken = next((taken for index in group for taken in self._taken(index)), None)
-        if store is None or taken is None:
-            return
-        (index, function, name), (owner, target, _) = store, taken
-        code = self._objects[owner].subject.code
-        symbol = code.name(code.entry(target))
-        finding = self._finding("address", index, function)
-        what = f"takes the address of {demangle(symbol)}, and uses {demangle(name)}, which may store it"
-        yield replace(finding, symbol=symbol, detail=f"{finding.detail}; {what}")
+        """Yield the findings of a group that uses code of lower levels, or what may store an address that it takes."""
+        stores = [store for index in group for store in self._stores(index)]
+        for index, function, name in stores:
+            if name in self._lower_names:
+                finding = self._finding("address", index, function)
+                what = f"uses {demangle(name)}, unchecked code of a lower level"
+                yield replace(finding, detail=f"{finding.detail}; {what}")
+        taken = next((taken for index in group for taken in self._taken(index)), None) if stores else None
+        if taken is not None:
+            (index, function, name), (owner, target, _) = stores[0], taken
+            code = self._objects[owner].subject.code
+            symbol = code.name(code.entry(target))
+            finding = self._finding("address", index, function)
+            what = f"takes the address of {demangle(symbol)}, and uses {demangle(name)}, which may store it"
+            yield replace(finding, symbol=symbol, detail=f"{finding.detail}; {what}")
 
     def _stores(self, index: int) -> Iterator[tuple[int, int, str]]:
         """Yield the names that may store an address: (index of the object, function that uses the name, name).
@@ -249,15 +247,6 @@ class Initialisers:
             variables = owner.subject.code.variables
             self._exposed[index] = frozenset(variables.extent(target)[0] for target in pointed)
         return start in self._exposed[index]
-
-    def _of_lower_levels(self) -> Iterator[Finding]:
-        """Yield the findings of functions that name code of a lower level."""
-        for index in self._reached if self._lower_names else ():
-            for _, function, name in self._stores(index):
-                if name in self._lower_names:
-                    finding = self._finding("address", index, function)
-                    what = f"uses {demangle(name)}, unchecked code of a lower level"
-                    yield replace(finding, detail=f"{finding.detail}; {what}")
 
     # ---- code beyond the baseline
 

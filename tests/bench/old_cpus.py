@@ -35,7 +35,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from isagen.audit.findings import Result
-from isagen.audit.known_functions import RUNS
+from isagen.audit.known_functions import CALLBACK_ARGUMENTS
 from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
 from isagen.binary.formats import is_binary, open_binary
@@ -182,7 +182,7 @@ class Audits:
         binary = self._files.enter_context(open_binary(path))
         decoder = decoder_of(binary.architecture, str(path))
         rules = InstructionSets(read_features(decoder.name), decoder).rules
-        return References(Code(binary, decoder), RUNS, rules.cpu_checks)
+        return References(Code(binary, decoder), CALLBACK_ARGUMENTS, rules.cpu_checks)
 
     def function(self, file: str, address: int) -> int:
         """Return the number of the function at an address."""
