@@ -105,8 +105,11 @@ class BuildObjects:
         sealed = [(level, path) for path, (level, _) in self._sealed.items() if path.is_file()]
         compiled = [(level, path) for level, paths in self.by_level.items() for path in paths]
         for level, path in (*sealed, *compiled, *(("", path) for path in self.others)):
-            for name in functions_of(path) if is_binary(path) else ():
-                definitions.setdefault(level, {}).setdefault(name, path)
+            if is_binary(path):
+                with open_binary(path) as binary:
+                    for symbol in binary.symbols():
+                        if symbol.defined and symbol.kind in CODE_KINDS:
+                            definitions.setdefault(level, {}).setdefault(symbol.name, path)
         return definitions
 
     # ---- names
@@ -201,9 +204,3 @@ def linked_objects(inputs: Iterable[str], ninja: NinjaFile) -> Iterator[Path]:
         waiting += reversed(members)
         if not members:
             yield Path(path)
-
-
-def functions_of(path: Path) -> frozenset[str]:
-    """Return the names of all functions that an object defines."""
-    with open_binary(path) as binary:
-        return frozenset(s.name for s in binary.symbols() if s.defined and s.kind in CODE_KINDS)

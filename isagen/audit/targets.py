@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -98,18 +97,11 @@ class _Audit:
     def _folder(self, folder: Path, shown: str, in_wheel: bool = False) -> Iterator[Result]:
         """Audit the files in a folder, and the wheels in it unless the folder is itself an unpacked wheel."""
         results: list[Result] = []
-        names: dict[bytes, str] = {}  # by the digest of a file: some wheels contain a library several times
         code: dict[Path, str] = {}
-        copies: dict[str, str] = {}  # from the name of a file to that of its first copy, which alone is audited
         for path in list(files_in(folder)):  # listed before wheels are unpacked, perhaps into it
             name = f"{shown}/{path.relative_to(folder).as_posix()}"
             if is_binary(path):
-                with path.open("rb") as stream:
-                    same = names.setdefault(hashlib.file_digest(stream, "blake2b").digest(), name)
-                if same == name:
-                    code[path] = name
-                else:
-                    copies[name] = same
+                code[path] = name
             elif is_archive(path):
                 judged = "not audited: an archive of objects; audit what they are linked into"
                 results.append(Result(name, judged, decoded=False))
@@ -118,11 +110,7 @@ class _Audit:
             elif path.suffix == WHEEL and not in_wheel:
                 parts = _or_failed(name, partial(self._wheel, path, name))
                 results += [replace(part, group=name) for part in parts]
-        audited = {result.target: result for result in self._together(code)}
-        results += audited.values()
-        results += [
-            Result(copy, f"the same file as {name}", decoded=audited[name].decoded) for copy, name in copies.items()
-        ]
+        results += self._together(code)
         yield from sorted(results, key=lambda result: result.group or result.target)
         if not results:
             yield Result(shown, "contains no machine code: nothing to audit", empty=True)

@@ -216,14 +216,6 @@ def test_a_library_that_is_called_only_by_what_another_calls_at_load(link, tmp_p
     assert [finding["symbol"] for finding in load] == ["called"]
 
 
-def test_a_library_that_a_wheel_holds_several_times_is_audited_once(libraries, tmp_path):
-    wheel = make_wheel(tmp_path / "thrice-1.0.whl", **dict.fromkeys(("one", "two", "zoo"), libraries["load"]))
-    first, *others = data(wheel, status=1)["targets"]
-    assert len(first["findings"]) == 1
-    assert [(one["judged"], one["findings"]) for one in others] == [(f"the same file as {first['target']}", [])] * 2
-    assert "3 files, 1 load, 0 unproven" in isagen("--summary", wheel, status=1)
-
-
 def test_functions_that_are_not_judged_are_named_on_request(link):
     library = link(
         HEAD + f"{AVX2} static void hidden(void) {{ {DOUBLE} }} void (*hook(void))(void) {{ return hidden; }}"
