@@ -7,7 +7,7 @@ and references from a binary.
 - `subject`: one binary under audit; `build_objects`: the objects that a build linked
 - rules: for code `reachable` from a root; `initialisers` of levels; each function `by_level`; `boundaries` of levels
 - `records`: the features that a file is judged by
-- `recorded`, `foreign`: the audit of a file with a record, and without one
+- `binaries`: the audit of one binary, with a record or without
 - `builds`, `targets`, `files`: the arguments of the command
-- `summary`, `report`, `data`: results as text for people and as data for programs
+- `data`, `report`: results as data for programs and as text for people
 """

@@ -14,10 +14,10 @@ from ..model.ninja import NinjaFile
 from ..model.plan_file import find_plans, plans_in, read_plan
 from ..model.record import MATRIX_OWNER
 from ..processors.registry import is_decoded
+from .binaries import audit_linked
 from .build_objects import BuildObjects, linked_objects
 from .files import Progress, files_in
 from .findings import Result, failed_result
-from .recorded import audit_linked
 from .records import Baseline, Baselines, baseline_of, records_of, records_of_build
 
 # The ends of names of folders in which a build has no targets: objects, and isagen's own tool.

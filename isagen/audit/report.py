@@ -7,9 +7,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from ..binary.mangling import demangle
 from ..model.printable import CONTROLS
-from .data import readable
+from .data import readable, summaries
 from .findings import UNDECODABLE, Finding, Result
-from .summary import summaries
 
 SHOWN = 5  # findings of one kind that are shown without `every`
 # Of a chain of more than LONGEST_CHAIN calls, the first and the last steps are shown.

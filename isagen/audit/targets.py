@@ -13,11 +13,10 @@ from ..binary.formats import format_names, is_archive, is_binary, open_binary
 from ..model.errors import AuditError, IsagenError
 from ..model.plan_file import plans_in
 from ..processors.registry import decoded
+from .binaries import audit_foreign, audit_linked
 from .builds import audit_build, audit_with_plans, build_of, is_build, not_decoded
 from .files import UNIVERSAL, WHEEL, Progress, files_in, other_format, split, unpacked
 from .findings import Result, failed_result
-from .foreign import audit_foreign
-from .recorded import audit_linked
 from .records import Baselines, baseline_of, records_of
 
 

@@ -30,8 +30,8 @@ def check_at_load(
     numbers = [number for number, (_, compiled) in enumerate(items) if compiled.runs_at_load]
     if audit.mode == "off" or not numbers or record.needs_only_baseline(level):
         return
+    from ..audit.binaries import subject_of
     from ..audit.initialisers import Initialisers, LevelObject
-    from ..audit.recorded import subject_of
     from ..audit.subject import Subject
 
     with ExitStack() as stack:

@@ -10,9 +10,9 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from ..audit.binaries import audit_linked
 from ..audit.build_objects import BuildObjects, linked_objects
 from ..audit.findings import WARNINGS, Result
-from ..audit.recorded import audit_linked
 from ..audit.records import records_of
 from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
 from ..binary.protocol import CODE_KINDS

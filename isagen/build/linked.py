@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from ..audit.binaries import NAMELESS
 from ..audit.builds import audit_with_plans, build_of
 from ..audit.findings import Result
-from ..audit.recorded import NAMELESS
 from ..audit.records import NO_LIMIT, records_of
 from ..binary.formats import is_archive, is_binary, open_binary
 from ..model.errors import BuildError, IsagenError

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from isagen.audit.binaries import subject_of
 from isagen.audit.findings import Finding
 from isagen.audit.initialisers import Initialisers, LevelObject
-from isagen.audit.recorded import subject_of
 from isagen.binary.formats import load_object, open_binary
 from support.level_code import LEVEL, RECORD
 from support.load_sources import (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.audit.foreign import audit_foreign
+from isagen.audit.binaries import audit_foreign
 from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
 from isagen.binary.formats import open_binary

@@ -3,10 +3,10 @@
 import subprocess
 from pathlib import Path
 
+from isagen.audit.binaries import subject_of
 from isagen.audit.by_level import level_findings
 from isagen.audit.initialisers import Initialisers, LevelObject
 from isagen.audit.reachable import at_load
-from isagen.audit.recorded import subject_of
 from isagen.audit.records import Baseline
 from isagen.binary.formats import format_of, load_object, open_binary
 from isagen.binary.notes import note_of

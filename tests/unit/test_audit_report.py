@@ -2,9 +2,9 @@
 
 import pytest
 
+from isagen.audit.data import summaries
 from isagen.audit.findings import KINDS, UNDECODABLE, Entry, Finding, Result
 from isagen.audit.report import summary_text, text_of
-from isagen.audit.summary import summaries
 from isagen.cli.audit import kinds_of
 from isagen.model.errors import AuditError
 
