@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -87,47 +86,41 @@ def _kind(section: Section, word: str) -> str:
     return kind
 
 
-class AllowFiles:
-    """The entries of files of allowances, and how often each was used."""
-
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self.entries = tuple(entries)
-        self.used: Counter[Entry] = Counter()  # findings that the entry allowed
-        self.files: Counter[Entry] = Counter()  # audited files that match the entry
-
-    def apply(self, result: Result) -> Result:
-        """Return a result whose allowed findings are moved to `excused`."""
-        if not result.decoded or result.empty:
-            return result
-        entries = [entry for entry in self.entries if _matches_file(entry, result.target)]
-        self.files.update(entries)
-        excused: dict[Entry, list[Finding]] = {}
-        faults = []
-        for finding in result.findings:
-            entry = next((entry for entry in entries if _allows(entry, finding)), None)
-            if entry is None:
-                faults.append(finding)
-            else:
-                excused.setdefault(entry, []).append(finding)
-                self.used[entry] += 1
-        by_entry = tuple((entry, tuple(findings)) for entry, findings in excused.items())
-        return replace(result, findings=tuple(faults), excused=by_entry)
-
-    def unused(self) -> list[str]:
-        """Return a sentence for each entry that allowed nothing."""
-        useless = "allows nothing: no finding matches, or an earlier entry allows it; remove the entry"
-        return [
-            f"{entry.path}: allow[{entry.number}]: {entry.shown}: "
-            + (useless if entry in self.files else "no file of that name was audited")
-            for entry in self.entries
-            if entry not in self.used
-        ]
+def without_allowed(result: Result, entries: Sequence[Entry]) -> Result:
+    """Return a result whose findings that `entries` allow are moved to `excused`."""
+    entries = [entry for entry in entries if _matches_file(entry, result)]
+    excused: dict[Entry, list[Finding]] = {}
+    faults: list[Finding] = []
+    for finding in result.findings:
+        entry = next((entry for entry in entries if _allows(entry, finding)), None)
+        (excused.setdefault(entry, []) if entry is not None else faults).append(finding)
+    by_entry = tuple((entry, tuple(findings)) for entry, findings in excused.items())
+    return replace(result, findings=tuple(faults), excused=by_entry)
 
 
-def _matches_file(entry: Entry, target: str) -> bool:
-    """Return whether the pattern of an entry matches a file's path, or the path without its first folders."""
-    parts = target.split("/")
-    return not entry.file or any(matches("/".join(parts[i:]), entry.file) for i in range(len(parts)))
+def uses(entry: Entry, results: Iterable[Result]) -> tuple[int, int]:
+    """Return the number of audited files that an entry is for, and of the findings that it allowed."""
+    files = [result for result in results if _matches_file(entry, result)]
+    return len(files), sum(len(found) for result in files for other, found in result.excused if other == entry)
+
+
+def unused(entries: Iterable[Entry], results: Sequence[Result]) -> list[str]:
+    """Return a sentence for each entry that allowed nothing."""
+    useless = "allows nothing: no finding matches, or an earlier entry allows it; remove the entry"
+    counts = ((entry, *uses(entry, results)) for entry in entries)
+    return [
+        f"{entry.path}: allow[{entry.number}]: {entry.shown}: "
+        + (useless if files else "no file of that name was audited")
+        for entry, files, findings in counts
+        if not findings
+    ]
+
+
+def _matches_file(entry: Entry, result: Result) -> bool:
+    """Return whether an audited file's path, or the path without its first folders, matches the pattern of an entry."""
+    parts = result.target.split("/")
+    matching = not entry.file or any(matches("/".join(parts[i:]), entry.file) for i in range(len(parts)))
+    return result.decoded and not result.empty and matching
 
 
 def _allows(entry: Entry, finding: Finding) -> bool:

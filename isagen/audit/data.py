@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import __version__
 from ..binary.mangling import demangle
-from .allowances import AllowFiles
+from .allowances import uses
 from .findings import CAUSES, KINDS, UNDECODABLE, Entry, Finding, Result, fails
 
 REPORT_FORMAT = 3
@@ -100,7 +100,7 @@ def _summary(target: str, results: Sequence[Result], fail_on: Container[str] | N
 def as_data(
     results: Sequence[Result],
     fail_on: Collection[str] | None = None,
-    allow_files: AllowFiles | None = None,
+    entries: Sequence[Entry] = (),
     *,
     brief: bool = False,
     counted: bool = False,
@@ -111,7 +111,6 @@ def as_data(
     `findings.fails`. The `symbol` of a finding is the linker's name, and `name` is the C++ name, if it differs. Empty
     values of findings are left out.
     """
-    allow_files = allow_files or AllowFiles()
     data: dict[str, Any] = {
         "format": REPORT_FORMAT,
         "isagen": __version__,
@@ -121,13 +120,14 @@ def as_data(
         "kinds": {kind: {"meaning": meaning, "remedy": remedy} for kind, (meaning, remedy) in KINDS.items()},
         "causes": {cause: {"meaning": meaning, "remedy": remedy} for cause, (meaning, remedy) in CAUSES.items()},
         "allow": [
-            {**asdict(entry), "files": allow_files.files[entry], "findings": allow_files.used[entry]}
-            for entry in allow_files.entries
+            {**asdict(entry), "files": files, "findings": findings}
+            for entry in entries
+            for files, findings in [uses(entry, results)]
         ],
         "summary": list(map(asdict, summaries(results, fail_on))),
     }
     if not brief:
-        numbers = {entry: number for number, entry in enumerate(allow_files.entries)}
+        numbers = {entry: number for number, entry in enumerate(entries)}
         data["targets"] = [_target(result, numbers, counted) for result in results]
     return readable(data)  # type: ignore[no-any-return]
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
-from ..audit.allowances import AllowFiles, read_allow_files
+from ..audit.allowances import read_allow_files, unused, without_allowed
 from ..audit.data import as_data
 from ..audit.findings import KINDS, fails
 from ..audit.records import Baseline, Baselines
@@ -81,21 +81,21 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     fail_on = kinds_of(options.fail_on)
-    allowances = AllowFiles(read_allow_files(options.allow))
+    entries = read_allow_files(options.allow)
     standard_output()  # from here on, it escapes letters of symbols that it cannot encode
     with Progress() as line:
         audits = audit_each(options.targets, _baselines(options.baseline), line.show)
-        results = list(map(allowances.apply, audits))
+        results = [without_allowed(result, entries) for result in audits]
     require_audited(results)
     if options.format == "json":
-        data = as_data(results, fail_on, allowances, brief=options.summary, counted=options.list_counted)
+        data = as_data(results, fail_on, entries, brief=options.summary, counted=options.list_counted)
         flush(json.dumps(data, separators=(",", ":")) + "\n")
     else:
         for result in () if options.summary else results:
             flush(_shown(text_of(result, every=options.all, counted=options.list_counted)))
         if options.summary or len(results) > 1:
             flush(_shown(summary_text(results, fail_on)))
-        flush("".join(f"{sentence}\n" for sentence in allowances.unused()))
+        flush("".join(f"{sentence}\n" for sentence in unused(entries, results)))
     problems = [result.problem for result in results if result.problem]
     for problem in problems:
         print(f"isagen: error: {problem}", file=sys.stderr)

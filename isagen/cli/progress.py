@@ -12,7 +12,7 @@ NARROWEST = 20  # the smallest number of columns for a name
 
 
 class Progress:
-    """The line, until the block of its `with` ends: `show` writes it, `hide` erases it."""
+    """The line, until the block of its `with` ends: `show` writes it."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)
@@ -23,7 +23,7 @@ class Progress:
         return self
 
     def __exit__(self, *unused: object) -> None:
-        self.hide()
+        self._status.stop()
 
     def show(self, name: str, number: int, total: int) -> None:
         """Show the name of a file or run, and its number of `total`, unless `total` is 0."""
@@ -32,7 +32,3 @@ class Progress:
             room = max(self._console.width - 4 - len(count), NARROWEST)
             self._status.update(Text(count + (name if len(name) <= room else f"...{name[3 - room :]}")))
             self._status.start()
-
-    def hide(self) -> None:
-        """Erase the line, so that the caller can print something else; `show` writes the line again."""
-        self._status.stop()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isagen.audit.allowances import AllowFiles, read_allow_files
+from isagen.audit.allowances import read_allow_files, unused, uses, without_allowed
 from isagen.audit.findings import Entry, Finding, Result
 from isagen.model.errors import AuditError
 
@@ -17,7 +17,7 @@ def read(folder, text, name="allow.toml"):
 
 def allowed(entries, *findings, target="w-1.0.whl/numpy/_core/x.so"):
     """Return the symbols of the findings that entries allow."""
-    result = AllowFiles(entries).apply(Result(target, "", tuple(findings)))
+    result = without_allowed(Result(target, "", tuple(findings)), entries)
     found = [finding.symbol for _, covered in result.excused for finding in covered]
     assert sorted(found + [f.symbol for f in result.findings]) == sorted(f.symbol for f in findings)
     return found
@@ -136,12 +136,13 @@ def test_what_entries_were_used_for():
     second = Entry("a.toml", 1, "why", symbol="fg")
     third = Entry("a.toml", 2, "why", file="y.so", kinds=("load",))
     fourth = Entry("a.toml", 3, "why", file="x.so", symbol="h")
-    files = AllowFiles([first, second, third, fourth])
-    result = files.apply(Result("w.whl/x.so", "", (Finding("load", "f"), Finding("load", "fg"), Finding("load", "i"))))
+    entries = [first, second, third, fourth]
+    findings = tuple(Finding("load", name) for name in ("f", "fg", "i"))
+    result = without_allowed(Result("w.whl/x.so", "", findings), entries)
     assert [finding.symbol for finding in result.findings] == ["i"]
     assert [(covered.number, len(findings)) for covered, findings in result.excused] == [(0, 2)]
-    assert (files.used[first], files.files[first], files.files[third]) == (2, 1, 0)
-    assert files.unused() == [
+    assert (uses(first, [result]), uses(third, [result])) == ((1, 2), (0, 0))
+    assert unused(entries, [result]) == [
         "a.toml: allow[1]: fg: allows nothing: no finding matches, or an earlier entry allows it; remove the entry",
         "a.toml: allow[2]: every function in y.so (load): no file of that name was audited",
         "a.toml: allow[3]: h in x.so: allows nothing: no finding matches, or an earlier entry allows it; "
@@ -150,6 +151,6 @@ def test_what_entries_were_used_for():
 
 
 def test_what_was_not_audited_is_for_no_entry():
-    files = AllowFiles([entry(file="x.a")])
-    files.apply(Result("x.a", "not audited", decoded=False))
-    assert files.unused() == ["allow.toml: allow[0]: every function in x.a: no file of that name was audited"]
+    one = entry(file="x.a")
+    result = without_allowed(Result("x.a", "not audited", decoded=False), [one])
+    assert unused([one], [result]) == ["allow.toml: allow[0]: every function in x.a: no file of that name was audited"]
