@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
@@ -34,17 +34,17 @@ from .subject import Subject
 BY_POINTER = "where a pointer to it is called at load or exit"
 
 
+@dataclass
 class LevelObject:
     """One object of a level: its kernel source and its code. `open_subject` reads the code, on first use."""
 
-    def __init__(self, source: str, open_subject: Callable[[], Subject]) -> None:
-        self.source = source
-        self._open_subject = open_subject
+    source: str
+    open_subject: Callable[[], Subject]
 
     @cached_property
     def subject(self) -> Subject:
         """The object's code."""
-        return self._open_subject()
+        return self.open_subject()
 
     @cached_property
     def global_addresses(self) -> Mapping[str, int]:
@@ -54,6 +54,7 @@ class LevelObject:
         return {symbol.name: symbol.address for symbol in symbols}
 
 
+@dataclass
 class Initialisers:
     """The code of a level that runs at load or exit.
 
@@ -62,29 +63,20 @@ class Initialisers:
     names of lower levels. Unless `links_are_audited`, all code beyond the baseline that runs at load is a finding here.
     """
 
-    def __init__(
-        self,
-        level: str,
-        objects: Sequence[LevelObject],
-        defined: Mapping[str, int],
-        private_names: Collection[str],
-        lower_names: Collection[str] = (),
-        links_are_audited: bool = True,
-    ) -> None:
-        self._links_are_audited = links_are_audited
-        self._level = level
-        self._objects = objects
-        self._defined = defined
-        self._private_names = private_names
-        self._lower_names = lower_names
-        self._exposed: dict[int, frozenset[int]] = {}  # the memo of `_is_exposed`, by the index of an object
-        self._reached: dict[int, ReachableCode] = {}  # by the index of an object
-        self._calls_pointers = False  # whether the code calls through a pointer
+    level: str
+    objects: Sequence[LevelObject]
+    defined: Mapping[str, int]
+    private_names: Collection[str]
+    lower_names: Collection[str] = ()
+    links_are_audited: bool = True
+    _exposed: dict[int, frozenset[int]] = field(default_factory=dict)  # the memo of `_is_exposed`, by index
+    _reached: dict[int, ReachableCode] = field(default_factory=dict)  # by the index of an object
+    _calls_pointers: bool = False  # whether the code calls through a pointer
 
     def findings(self, at_load: Iterable[int]) -> list[Finding]:
         """Return the findings. `at_load` are the indexes of the objects whose code the loader calls."""
         for index in at_load:
-            self._follow(index, list(self._objects[index].subject.code.pointers.called_by_loader()))
+            self._follow(index, list(self.objects[index].subject.code.pointers.called_by_loader()))
         followed: set[tuple[int, Root]] = set()
         while new := {root: None for root in self._further_roots() if root not in followed}:
             followed.update(new)
@@ -94,14 +86,14 @@ class Initialisers:
         return [*leaks, *self._beyond_baseline()]
 
     def _follow(self, index: int, roots: Sequence[Root]) -> None:
-        self._reached.setdefault(index, ReachableCode(self._objects[index].subject)).follow(roots)
+        self._reached.setdefault(index, ReachableCode(self.objects[index].subject)).follow(roots)
 
     def _further_roots(self) -> Iterator[tuple[int, Root]]:
         """Yield (index of its object, root) for each function that running code calls, perhaps through a pointer."""
         calls = ChainMap(*(reached.calls for reached in self._reached.values()))
-        for name in sorted(calls.keys() & self._defined.keys()):
-            index = self._defined[name]
-            yield index, (self._objects[index].global_addresses.get(name, 0), calls[name])
+        for name in sorted(calls.keys() & self.defined.keys()):
+            index = self.defined[name]
+            yield index, (self.objects[index].global_addresses.get(name, 0), calls[name])
         self._calls_pointers = any(reached.pointer_callers() for reached in self._reached.values())
         for index in list(self._reached):
             for owner, target, is_of_library in self._taken(index):
@@ -113,12 +105,12 @@ class Initialisers:
         group_of = {index: index for index in self._reached}
         owners: dict[str, int] = {}
         for index, reached in self._reached.items():
-            subject = self._objects[index].subject
+            subject = self.objects[index].subject
             for reference in chain.from_iterable(reached.references.values()):
                 section = subject.binary.section_at(reference.target)
                 symbol = subject.code.variables.symbol_at(reference.target)
-                if reference.name in self._defined:
-                    other = self._defined[reference.name]
+                if reference.name in self.defined:
+                    other = self.defined[reference.name]
                 elif section is None or section.constant or symbol is None or symbol.binding not in MERGEABLE:
                     continue
                 else:
@@ -141,14 +133,14 @@ class Initialisers:
         searched: dict[int, set[int]] = {}  # by the index of an object: the variables whose pointers were followed
         while waiting:
             owner, target, name = waiting.pop()
-            if name in self._defined:
-                owner = self._defined[name]
-                target, name = self._objects[owner].global_addresses.get(name, 0), ""
+            if name in self.defined:
+                owner = self.defined[name]
+                target, name = self.objects[owner].global_addresses.get(name, 0), ""
             if (owner, target, name) in seen or not (target or name):
                 continue
             seen.add((owner, target, name))
             yield owner, target, name
-            references = self._objects[owner].subject.references
+            references = self.objects[owner].subject.references
             shared = self._shared_name(owner, target)
             if not (name or references.code.functions.is_code(target) or (shared and not mangling.is_type(shared))):
                 pointed = references.reachable_from(target, searched.setdefault(owner, set()))
@@ -161,7 +153,7 @@ class Initialisers:
         library).
         """
         for function, references in self._reached[index].references.items():
-            if is_of_instrumentation(self._objects[index].subject.code.name(function)):
+            if is_of_instrumentation(self.objects[index].subject.code.name(function)):
                 continue
             for reference in references:
                 if reference.kind not in DIRECT and reference.kind not in CALLS:
@@ -173,7 +165,7 @@ class Initialisers:
 
     def _is_function(self, index: int, target: int, direct: bool) -> bool:
         """Return whether an address is a function's: no label's in a jump table, and no destructor's for the exit."""
-        code = self._objects[index].subject.code
+        code = self.objects[index].subject.code
         if not code.functions.is_code(target):
             return False
         entry = code.entry(target)
@@ -183,20 +175,20 @@ class Initialisers:
     def _finding(self, kind: str, index: int, function: int, codes: Codes = frozenset()) -> Finding:
         """Return the finding of a function in the object with this index."""
         finding = self._reached[index].described(kind, function, codes)
-        return replace(finding, kernel=self._objects[index].source, level=self._level)
+        return replace(finding, kernel=self.objects[index].source, level=self.level)
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
         """Yield the findings of a group that uses code of lower levels, or what may store an address that it takes."""
         stores = [store for index in group for store in self._stores(index)]
         for index, function, name in stores:
-            if name in self._lower_names:
+            if name in self.lower_names:
                 finding = self._finding("address", index, function)
                 what = f"uses {demangle(name)}, unchecked code of a lower level"
                 yield replace(finding, detail=f"{finding.detail}; {what}")
         taken = next((taken for index in group for taken in self._taken(index)), None) if stores else None
         if taken is not None:
             (index, function, name), (owner, target, _) = stores[0], taken
-            code = self._objects[owner].subject.code
+            code = self.objects[owner].subject.code
             symbol = code.name(code.entry(target))
             finding = self._finding("address", index, function)
             what = f"takes the address of {demangle(symbol)}, and uses {demangle(name)}, which may store it"
@@ -207,7 +199,7 @@ class Initialisers:
 
         Names that are private to the level are left out.
         """
-        allowances = self._objects[index].subject.allowances
+        allowances = self.objects[index].subject.allowances
         for function, references in self._reached[index].references.items():
             for owner, target, name in chain.from_iterable(self._led_to(index, one) for one in references):
                 name = name or self._shared_name(owner, target)
@@ -219,7 +211,7 @@ class Initialisers:
 
         A function that calls a callback is harmless too, because the callback is followed.
         """
-        subject = self._objects[0].subject
+        subject = self.objects[0].subject
         checks = subject.sets.rules.cpu_checks
         if self._calls_pointers and mangling.is_vtable(name) and not mangling.is_standard(name):
             return False  # the functions in the vtable may be called
@@ -228,12 +220,12 @@ class Initialisers:
 
     def _shared_name(self, index: int, target: int) -> str:
         """Return the name of the variable at an address if code of no level may use it, too; "" for all else."""
-        subject = self._objects[index].subject
+        subject = self.objects[index].subject
         variables, section = subject.code.variables, subject.binary.section_at(target)
         if section is None or section.constant or subject.code.functions.is_code(target):
             return ""
         symbol = variables.symbol_at(target)
-        is_own = symbol is None or symbol.binding not in MERGEABLE or symbol.name in self._private_names
+        is_own = symbol is None or symbol.binding not in MERGEABLE or symbol.name in self.private_names
         if is_own and not section.findable and not self._is_exposed(index, variables.extent(target)[0]):
             return ""
         return variables.name_at(target)
@@ -241,8 +233,8 @@ class Initialisers:
     def _is_exposed(self, index: int, start: int) -> bool:
         """Return whether public data of an object points to the variable that starts at an address."""
         if index not in self._exposed:
-            owner = self._objects[index]
-            public = {place for name, place in owner.global_addresses.items() if name not in self._private_names}
+            owner = self.objects[index]
+            public = {place for name, place in owner.global_addresses.items() if name not in self.private_names}
             pointed = {target for place in public for target, _ in owner.subject.references.reachable_from(place)}
             variables = owner.subject.code.variables
             self._exposed[index] = frozenset(variables.extent(target)[0] for target in pointed)
@@ -257,5 +249,5 @@ class Initialisers:
         """
         for index, reached in self._reached.items():
             for function, codes in reached.offenders.items():
-                if not self._links_are_audited or reached.when[function] == BY_POINTER:
+                if not self.links_are_audited or reached.when[function] == BY_POINTER:
                     yield self._finding("load", index, function, codes)
