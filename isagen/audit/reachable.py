@@ -79,11 +79,9 @@ class ReachableCode:
         findings = []
         for number, codes in self.offenders.items():
             finding = self.described("load", number, codes)
-            tested = self._tested_variable(number, finding.address)
-            if tested:
-                finding = replace(finding, detail=f"{finding.detail}, perhaps only if a test of {tested} allows it")
-            if foreign and tested:
-                finding = replace(finding, kind="unproven", cause="check")
+            if foreign and (tested := self._tested_variable(number, finding.address)):
+                detail = f"{finding.detail}, perhaps only if a test of {tested} allows it"
+                finding = replace(finding, kind="unproven", cause="check", detail=detail)
             findings.append(finding)
         for number in self.undecodable:
             finding = self.described("unproven", number, frozenset({self.subject.sets.decoder.invalid}))
