@@ -56,19 +56,19 @@ class BuildObjects:
         }
 
     @cached_property
-    def _origins(self) -> Mapping[str, tuple[str, str]]:
-        """The level and the kernel source of each object of a level, sealed or not, by its resolved path."""
+    def _kernels(self) -> Mapping[str, str]:
+        """The kernel source of each object of a level, sealed or not, by the object's resolved path."""
         compiled = CompiledObjects(self.plan)
-        origins = {_resolved(path): origin for path, origin in self._sealed.items()}
-        for level, paths in self.by_level.items():
-            origins |= {_resolved(path): (level, compiled.kernel_of(path)[1]) for path in paths}
-        return origins
+        kernels = {_resolved(path): kernel for path, (_, kernel) in self._sealed.items()}
+        for paths in self.by_level.values():
+            kernels |= {_resolved(path): compiled.kernel_of(path)[1] for path in paths}
+        return kernels
 
     @cached_property
     def others(self) -> tuple[Path, ...]:
         """The objects of no level."""
         objects = (path for path in self._others if is_object_name(path.name) and path.is_file())
-        return tuple(path for path in objects if not self.level(path))
+        return tuple(path for path in objects if _resolved(path) not in self._kernels)
 
     @cached_property
     def libraries(self) -> tuple[Path, ...]:
@@ -84,11 +84,7 @@ class BuildObjects:
 
     def kernel(self, path: Path) -> str:
         """Return the kernel source of an object of a level; "" for other objects."""
-        return self._origins.get(_resolved(path), ("", ""))[1]
-
-    def level(self, path: Path) -> str:
-        """Return the level of an object; "" for other objects."""
-        return self._origins.get(_resolved(path), ("", ""))[0]
+        return self._kernels.get(_resolved(path), "")
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
         """Return the object and the kernel source of a function."""
