@@ -146,12 +146,12 @@ def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
             subject.count(number, missing)
         elif not subject.allowances.cover(code.name(number)):
             finding = subject.finding("level" if level else "baseline", number, codes, allowed, level)
-            findings.append(_told(finding, tested[number]) if number in tested else finding)
+            findings.append(_described(finding, tested[number]) if number in tested else finding)
     subject.count_rest(subject.references.reached_pieces)
     return findings
 
 
-def _told(finding: Finding, tested: Collection[str] | None) -> Finding:
+def _described(finding: Finding, tested: Collection[str] | None) -> Finding:
     """Return the finding of a function that a resolver chooses, with the features that the resolver tests."""
     if tested is None:
         detail = "a resolver chooses it, and it is unknown for which features"
