@@ -56,15 +56,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     """Raise `ConfigError` for options that cannot work, before a benchmark runs for minutes."""
-    for wrong, where, message, remedy in (
-        (options.rounds < FEWEST, "--rounds", f"{options.rounds} rounds are too few", f"give at least {FEWEST}"),
-        (
-            not 0 <= options.margin < 100,
-            "--margin",
-            f"{options.margin} is not from 0 to 100 percent",
-            "give one: --margin 3",
-        ),
-        (not options.args, "isagen tune", "there is no benchmark", "name it: isagen tune build -- python bench.py"),
-    ):
-        if wrong:
-            raise ConfigError(message, where=where, remedy=remedy)
+    if options.rounds < FEWEST:
+        raise ConfigError(f"{options.rounds} rounds are too few", where="--rounds", remedy=f"give at least {FEWEST}")
+    if not 0 <= options.margin < 100:
+        message = f"{options.margin} is not from 0 to 100 percent"
+        raise ConfigError(message, where="--margin", remedy="give one: --margin 3")
+    if not options.args:
+        remedy = "name it: isagen tune build -- python bench.py"
+        raise ConfigError("there is no benchmark", where="isagen tune", remedy=remedy)
