@@ -147,6 +147,8 @@ class BuildObjects:
             defined = [symbol.name for symbol in symbols if symbol.defined]
             is_table = any(name.startswith(UNREGISTERED_SYMBOL) for name in defined)
             is_dispatch = any(name.startswith(NO_LEVEL_SYMBOL) for name in defined)
+            # Sealed objects of another set of kernels refer to sealed names of that set.
+            is_of_other_set = path.parent.suffix != ".p" and path.name.startswith(tuple(f"isa_{one}." for one in every))
             for name in (symbol.name for symbol in symbols if not symbol.defined):
                 prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), "")
                 if name in private:
@@ -155,15 +157,8 @@ class BuildObjects:
                     yield path, name, (prefixes[prefix],)
                 elif name.startswith(TABLE_SYMBOL) and not is_dispatch:
                     yield path, name, every
-                elif not self._is_of_other_set(path) and (
-                    level := next((level for level in every if is_sealed_name(name, level)), "")
-                ):
-                    yield path, name, (level,)
-
-    def _is_of_other_set(self, path: Path) -> bool:
-        """Return whether an object is a sealed object of another set of kernels."""
-        starts = tuple(f"isa_{level.name}." for level in self.plan.levels)
-        return path.parent.suffix != ".p" and path.name.startswith(starts)
+                elif not is_of_other_set:
+                    yield from ((path, name, (level,)) for level in every if is_sealed_name(name, level))
 
 
 def _resolved(path: Path) -> str:
