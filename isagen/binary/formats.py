@@ -7,7 +7,7 @@ from collections.abc import Container
 from importlib import import_module
 from pathlib import Path
 
-from ..model.errors import AuditError, BuildError
+from ..model.errors import AuditError
 from ..model.files import AnyPath
 from .format import AnyObject, Format
 from .mangling import demangle as demangle
@@ -101,16 +101,7 @@ def open_binary(path: AnyPath, shown: str = "") -> Binary:
 
 def load_object(path: AnyPath) -> AnyObject:
     """Read an object to be sealed. Raises `BuildError` if it is of no known format."""
-    head = _head(path)
-    format = _format_of(head)
-    if format is None and head:
-        raise BuildError(
-            "is not an object file that isagen can read: it does not start as one",
-            where=str(path),
-            remedy=f"kernels must be compiled to {format_names()} objects; "
-            "is link-time optimisation switched on by hand?",
-        )
-    return (format or FORMATS[0]).load_object(path)
+    return (_format_of(_head(path)) or FORMATS[0]).load_object(path)
 
 
 def format_of(file: AnyObject) -> Format:

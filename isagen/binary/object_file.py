@@ -15,7 +15,6 @@ from .mangling import initialised_variables, is_literal, is_type
 from .protocol import CODE_KINDS, MERGEABLE, Binding, Section, Symbol, SymbolKind
 from .reader import Binary
 
-MASK = (1 << 64) - 1
 MASK = (1 << 64) - 1  # numbers of damaged objects may have more bits
 DIGEST_SIZE = 8  # bytes: a collision among the thousands of objects of a build is improbable
 
@@ -47,13 +46,12 @@ class NamedSymbol(NamedTuple):
 class ObjectFile(Generic[ReaderT]):
     """A compiled object in memory. Raises `BuildError`, which names `path`, if `data` is not an object of the format.
 
-    `reader` is the class that reads the format, whose name is `format`, in messages `shown`.
+    `reader` is the class that reads the format, whose name is `format`.
     A linker script or a program may find any section by name, except those of `code_and_constants`: compilers use these
     for functions and constants, and for tables that describe functions.
     """
 
     format: str
-    shown: str
     reader: type[ReaderT]
     code_and_constants: tuple[str, ...] = ()
     bounded_sections: frozenset[str] = frozenset()
@@ -68,8 +66,7 @@ class ObjectFile(Generic[ReaderT]):
             raise BuildError(
                 f"is not an object file that isagen can read: {problem.message.removeprefix(self.reader.unreadable)}",
                 where=str(path),
-                remedy=f"kernels must be compiled to {self.shown} objects; "
-                "is link-time optimisation switched on by hand?",
+                remedy="kernels must be compiled to machine code; is link-time optimisation switched on by hand?",
             ) from None
         self._initial_values = InitialValues(self.file)
 

@@ -16,7 +16,7 @@ LTO = ".gnu.lto_"
 class CoffObject(ObjectFile[Coff]):
     """A COFF object in memory."""
 
-    format, shown = Coff.format, "COFF"
+    format = Coff.format
     reader = Coff
     code_and_constants = (".text", ".rdata", *UNWINDING)
 

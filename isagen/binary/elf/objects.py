@@ -29,7 +29,7 @@ UNLOADED = (
 class ElfObject(ObjectFile[LoadedElf]):
     """An ELF object in memory."""
 
-    format, shown = LoadedElf.format, "ELF"
+    format = LoadedElf.format
     reader = LoadedElf
     code_and_constants = (
         *(".text", ".rodata", ".data.rel.ro", UNWINDING, ".gcc_except_table", ".note.gnu.property", ".note.GNU-stack"),

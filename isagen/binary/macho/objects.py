@@ -13,7 +13,7 @@ from .reader import Macho
 class MachoObject(ObjectFile[Macho]):
     """A Mach-O object in memory."""
 
-    format, shown = Macho.format, "Mach-O"
+    format = Macho.format
     reader = Macho
 
     def _digested(self, section: Section) -> bytes:
