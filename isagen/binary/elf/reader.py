@@ -6,13 +6,13 @@ import sys
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
+from struct import Struct
 
 from ..notes import notes_of
 from ..protocol import UNDEFINED, Relocation, Section, Symbol, SymbolKind
 from ..reader import END, Binary
 from . import layout as e
 from .entries import BINDINGS, KINDS, UNWINDING, section_of
-from .unwind import unwind_table_functions
 
 LONGEST_NAME = 1 << 16
 NAMES = 64  # names may overlap, but the names of a table have, together, at most so many times the bytes of its strings
@@ -220,6 +220,19 @@ class Elf(Binary):
         return [text for s in sections for text in notes_of(self.content(s), owner, self.layout.order)]
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
+        """Yield (address, size in bytes) of the functions in .eh_frame (LSB, "Exception Frames"; DWARF 4, 6.4.1).
+
+        A record counts if its function is in a section of code when it is read as compilers write it: with a 32-bit
+        distance and a size. Records of other forms, and of common information, are skipped.
+        """
         table = next((s for s in self.sections if s.name == UNWINDING), None)
-        if table is not None and table.in_file and not self.relocatable:
-            yield from unwind_table_functions(self.content(table), table.address)
+        if table is None or not table.in_file or self.relocatable:
+            return
+        raw, place, form = self.content(table), 0, Struct(self.layout.order + "IIiI")
+        while place + form.size <= len(raw):
+            length, common, distance, size = form.unpack_from(raw, place)
+            start = table.address + place + 8 + distance
+            section = self.section_at(start) if common and size else None
+            if section is not None and section.executable and start + size <= section.address + section.size:
+                yield start, size
+            place += 4 + length
