@@ -177,25 +177,15 @@ class ObjectFile(Generic[ReaderT]):
         """Whether it has functions that run at load or at exit."""
         return any(section.size and section.when_called for section in self.file.sections)
 
-    def foldable_variables(self) -> frozenset[str] | None:
-        """Return the object's variables if the object may fold; None if it may not.
+    @property
+    def may_fold(self) -> bool:
+        """Whether it contains no more than code and constants that no function changes at load or exit.
 
-        An object may fold only if a linker merges each of its variables across objects, no function of it runs at load
-        or exit, and it contains no data in a section that code finds by name.
+        It has no variable, no absolute or common symbol, and no data in a section that code finds by name.
         """
-        names: dict[int, set[str]] = {}
-        for symbol in self.symbols:
-            if symbol.section:
-                names.setdefault(symbol.section, set()).add(symbol.name)
-            elif symbol.defined:  # absolute or common
-                return None
-        variables: set[str] = set()
-        for section in self.file.sections:
-            if section.loaded and section.size and not self._is_code_or_constants(section):
-                if section.constant or not section.merged or section.index not in names:
-                    return None
-                variables |= names[section.index]
-        return frozenset(variables)
+        return not any(symbol.defined and not symbol.section for symbol in self.symbols) and all(
+            self._is_code_or_constants(section) for section in self.file.sections if section.loaded and section.size
+        )
 
     def _is_code_or_constants(self, section: Section) -> bool:
         """Return whether compilers use the section's name for code or constants, and no program writes to it."""

@@ -42,9 +42,8 @@ class Compiled:
     """A compiled object.
 
     `findable_sections` maps the sections that code finds by name to the symbols that they point to.
-    `initialised_variables` are the variables that code initialises, and their guards. `foldable_variables` are the
-    object's mergeable variables if it may fold, and None if it may not. `bounded_sections` are the sections whose
-    __start_ and __stop_ symbols the object uses.
+    `initialised_variables` are the variables that code initialises, and their guards. `may_fold` is whether it
+    contains only code and constants. `bounded_sections` are the sections whose __start_ and __stop_ symbols it uses.
     """
 
     path: str
@@ -53,7 +52,7 @@ class Compiled:
     findable_sections: Mapping[str, PointerTargets]
     initialised_variables: frozenset[str]
     runs_at_load: bool
-    foldable_variables: frozenset[str] | None
+    may_fold: bool
     bounded_sections: frozenset[str]
     code: Code
 
@@ -90,7 +89,7 @@ def compiled_object(path: AnyPath, level: str, needs_of: NeedsOf) -> Compiled:
         findable_sections=file.findable_sections(),
         initialised_variables=file.initialised_variables,
         runs_at_load=file.runs_at_load,
-        foldable_variables=file.foldable_variables(),
+        may_fold=file.may_fold,
         bounded_sections=file.bounded_sections,
         code=measured(file, registration_prefixes(level), needs_of),
     )

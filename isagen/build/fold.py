@@ -2,8 +2,8 @@
 
 The stubs of both levels call that copy. A program can observe this only if it switches levels and compares addresses of
 functions or constants. A copy folds if it has the same bytes, relocations, unwind tables and stubs as the lower copy,
-and contains only code, constants and variables that all levels share: nothing that runs at load or exit, and no section
-that code finds by name.
+and contains only code and constants: no variable, nothing that runs at load or exit, and no section that code finds by
+name.
 
 An inline function that several sources of a level define has one address in that level, because the linker keeps one
 definition. So the sources of a level that share a private name all fold to the same level, or none of them folds.
@@ -80,13 +80,10 @@ def _keys_of(
 def _can_fold(compiled: Compiled, private: frozenset[str], prefixes: tuple[str, ...]) -> bool:
     """Return whether the object contains only what may fold.
 
-    Each name that it defines must be private or mergeable. A mergeable variable must not point to private symbols: the
-    linker may keep another level's definition of the variable, which points to symbols of that level.
+    Each name that it defines must be private or mergeable. Mergeable data must not point to private symbols: the linker
+    may keep another level's definition of the data, which points to symbols of that level.
     """
-    shared = set()
-    for symbol in compiled.symbols:
-        if symbol.defined and symbol.name not in private and not symbol.name.startswith(prefixes):
-            if symbol.binding not in MERGEABLE or not private.isdisjoint(symbol.pointer_targets.global_names):
-                return False
-            shared.add(symbol.name)
-    return compiled.foldable_variables is not None and compiled.foldable_variables <= shared
+    shared = (s for s in compiled.symbols if s.defined and s.name not in private and not s.name.startswith(prefixes))
+    return compiled.may_fold and all(
+        symbol.binding in MERGEABLE and private.isdisjoint(symbol.pointer_targets.global_names) for symbol in shared
+    )

@@ -13,7 +13,7 @@ from isagen.processors.table import load_table
 from support.pairs import ALL
 from support.projects import make_project, matrix, need, script
 
-FOLDED = {"plain.c", "alike_1.cpp", "alike_2.cpp", "called.cpp", "calls.cpp", "shared_variable.cpp"}
+FOLDED = {"plain.c", "alike_1.cpp", "alike_2.cpp", "called.cpp", "calls.cpp"}
 # Of the macros by which unlike_2.cpp has another function than unlike_1.cpp.
 VNNI = {"avx_vnni", "avx512_vnni"}
 ASK = script(

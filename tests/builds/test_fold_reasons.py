@@ -111,7 +111,6 @@ CASES = {
         "template <class T> int &calls() { static int calls; return calls; }\n"
         "static int run(int x) { return calls<int>() += x; }",
         suffix=".cpp",
-        fold=True,
     ),
     "variable in an anonymous namespace": one(
         "namespace { int calls; }\nstatic int run(int x) { return calls += x; }", suffix=".cpp"

@@ -3,10 +3,10 @@
 import subprocess
 
 import pytest
-from support.projects import need
 
 from isagen.binary.formats import open_binary
 from isagen.binary.protocol import CODE_KINDS
+from support.projects import need
 
 SOURCE = (
     "int f(int x) { return x + 1; }\nint g(int *x) { int y[9]; for (int i = 0; i < 9; i++) y[i] = f(x[i]); return *y; }"

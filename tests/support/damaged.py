@@ -63,7 +63,7 @@ def _read_and_seal(kind: type[ObjectFile], data: bytes) -> None:
             file.pointer_targets(symbol)
             file.initial_value(symbol)
     file.digest(("isa_kernel_",))
-    file.foldable_variables()
+    assert file.may_fold in (True, False)
     file.findable_sections()
     relocations = _relocations(file)
     names = {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}

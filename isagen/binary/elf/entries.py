@@ -22,6 +22,8 @@ ARRAY_TYPES = {e.SHT_PREINIT_ARRAY: WHEN_LOADED, e.SHT_INIT_ARRAY: WHEN_LOADED, 
 # The linker joins the parts of such a section from all objects to one function, which the loader calls.
 LOADER_FUNCTIONS = {".init": WHEN_LOADED, ".fini": AT_EXIT}
 UNWINDING = ".eh_frame"
+# Writable sections of which the loader alone writes: constants with addresses, and pointers to functions for unwinding.
+RELOCATED_ONLY = (".data.rel.ro", ".data.rel.local.DW.ref.", ".data.DW.ref.")
 # Tables for unwinding the stack: no code is called through their pointers.
 UNWIND_TABLES = (UNWINDING, ".gcc_except_table")
 # Prefixes of the sections that compilers, assemblers and libraries use for data by themselves.
@@ -54,7 +56,7 @@ def section_of(index: int, name: str, address: int, header: tuple[int, ...]) -> 
         in_file=loaded and stored,
         executable=loaded and stored and bool(flags & e.SHF_EXECINSTR),
         writable=writable,
-        constant=not writable or name.startswith(".data.rel.ro"),
+        constant=not writable or name.startswith(RELOCATED_ONLY),
         findable=loaded and not flags & e.SHF_EXECINSTR and not name.startswith(COMMON_DATA),
         unwinding=name.startswith(UNWIND_TABLES),
         merged=bool(flags & e.SHF_GROUP),

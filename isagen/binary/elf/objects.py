@@ -32,7 +32,8 @@ class ElfObject(ObjectFile[LoadedElf]):
     format = LoadedElf.format
     reader = LoadedElf
     code_and_constants = (
-        *(".text", ".rodata", ".data.rel.ro", UNWINDING, ".gcc_except_table", ".note.gnu.property", ".note.GNU-stack"),
+        *(".text", ".rodata", ".data.rel.ro", ".data.rel.local.DW", ".data.DW", UNWINDING, ".gcc_except_table"),
+        *(".note.gnu.property", ".note.GNU-stack"),
         *(".ARM.exidx", ".ARM.extab", ".srodata", ".sframe"),
     )
 
@@ -78,12 +79,11 @@ class ElfObject(ObjectFile[LoadedElf]):
         name = section.name if section.name.startswith(tuple(ARRAY_NAMES)) else ""
         return struct.pack("<QQQ?", *values, section.constant) + name.encode(errors="surrogateescape")
 
-    def foldable_variables(self) -> frozenset[str] | None:
+    @property
+    def may_fold(self) -> bool:
         unknown = (not s.loaded and s.type and not s.name.startswith(UNLOADED) for s in self.sections)
         retained = (s.flags & e.SHF_GNU_RETAIN for s in self.sections)
-        if self._has_resolvers or any(unknown) or any(retained):
-            return None
-        return super().foldable_variables()
+        return super().may_fold and not (self._has_resolvers or any(unknown) or any(retained))
 
     @property
     def runs_at_load(self) -> bool:
