@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import blake2b
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 from ..model.errors import AuditError, BuildError
 from ..model.files import AnyPath, read_bytes
@@ -19,28 +19,6 @@ MASK = (1 << 64) - 1  # numbers of damaged objects may have more bits
 DIGEST_SIZE = 8  # bytes: a collision among the thousands of objects of a build is improbable
 
 ReaderT = TypeVar("ReaderT", bound=Binary)
-
-
-class NamedSymbol(NamedTuple):
-    """A global, weak or unique symbol of an object; `size` is in bytes, `number` its index in the symbol table.
-
-    `constant` symbols name data that the program never writes to. Compilers' counters for profiles are `constant` too,
-    so that sealing renames them. `code` symbols name code that the object defines. Other programs and libraries cannot
-    refer to `hidden` symbols. `section` is the index of the symbol's section. It is 0 for undefined symbols, and for
-    absolute and common symbols, although these are `defined`.
-    """
-
-    name: str
-    kind: SymbolKind
-    binding: Binding
-    size: int
-    constant: bool
-    hidden: bool
-    defined: bool
-    section: int
-    number: int
-    address: int
-    code: bool
 
 
 class ObjectFile(Generic[ReaderT]):
@@ -61,7 +39,7 @@ class ObjectFile(Generic[ReaderT]):
         try:
             self.file = self.reader(path, data=data)
             self._check()
-            self.symbols = tuple(map(self._named, self._not_local()))
+            self.symbols = tuple(self._not_local())
         except AuditError as problem:
             raise BuildError(
                 f"is not an object file that isagen can read: {problem.message.removeprefix(self.reader.unreadable)}",
@@ -85,22 +63,6 @@ class ObjectFile(Generic[ReaderT]):
     def _not_local(self) -> Iterator[Symbol]:
         return (symbol for symbol in self.file.symbols() if symbol.binding != Binding.LOCAL)
 
-    def _named(self, symbol: Symbol) -> NamedSymbol:
-        section = self.file.sections[symbol.section]
-        return NamedSymbol(
-            name=symbol.name,
-            kind=symbol.kind,
-            binding=symbol.binding,
-            size=symbol.size,
-            constant=symbol.defined and section.constant,
-            hidden=symbol.hidden,
-            defined=symbol.definition,
-            section=symbol.section,
-            number=symbol.number,
-            address=symbol.address,
-            code=symbol.defined and (symbol.kind in CODE_KINDS or section.executable),
-        )
-
     # ---- symbols
 
     def local_functions(self) -> Iterator[Symbol]:
@@ -109,26 +71,36 @@ class ObjectFile(Generic[ReaderT]):
             if symbol.binding == Binding.LOCAL and symbol.defined and symbol.kind in CODE_KINDS and symbol.name:
                 yield symbol
 
+    def is_code(self, symbol: Symbol) -> bool:
+        """Return whether a symbol names code that the object defines."""
+        return symbol.defined and (symbol.kind in CODE_KINDS or self.file.sections[symbol.section].executable)
+
+    def is_constant(self, symbol: Symbol) -> bool:
+        """Return whether a symbol names data of the object that the program never writes to."""
+        return symbol.defined and self.file.sections[symbol.section].constant
+
     @cached_property
-    def weak_code_and_constants(self) -> tuple[NamedSymbol, ...]:
-        """The symbols of code, and the `constant` symbols, that a linker would merge across levels.
+    def weak_code_and_constants(self) -> tuple[Symbol, ...]:
+        """The symbols of code and constants that a linker would merge across levels.
 
         Constants are included because vtables point to the level's code, and the layout of a lookup table may depend on
         the level's vectors. Type information is excluded: a handler must match exceptions that any level throws. So are
         literals whose names contain their values: the linker may choose any level's copy of them.
         """
-        mergeable = (symbol for symbol in self.symbols if symbol.section and self._is_merged(symbol))
         # A symbol in assembly may have no type: its kind is then LABEL.
         kinds = (SymbolKind.DATA, SymbolKind.LABEL)
-        shared = (is_type, is_literal)
         return tuple(
-            symbol
-            for symbol in mergeable
-            if symbol.code
-            or (symbol.constant and symbol.kind in kinds and not any(is_shared(symbol.name) for is_shared in shared))
+            s
+            for s in self.symbols
+            if s.defined
+            and self._is_merged(s)
+            and (
+                self.is_code(s)
+                or (self.is_constant(s) and s.kind in kinds and not (is_type(s.name) or is_literal(s.name)))
+            )
         )
 
-    def _is_merged(self, symbol: NamedSymbol) -> bool:
+    def _is_merged(self, symbol: Symbol) -> bool:
         """Return whether other objects may define a symbol too, of which linkers keep one."""
         return symbol.binding in MERGEABLE
 
@@ -139,14 +111,14 @@ class ObjectFile(Generic[ReaderT]):
 
     # ---- data
 
-    def pointer_targets(self, symbol: NamedSymbol) -> PointerTargets:
+    def pointer_targets(self, symbol: Symbol) -> PointerTargets:
         """Return the targets of the pointers in the data of one of `symbols`."""
-        data = [(symbol.section, symbol.address, symbol.size)] if symbol.section else []
+        data = [(symbol.section, symbol.address, symbol.size)] if symbol.defined else []
         return self._initial_values.targets(data)
 
-    def initial_value(self, symbol: NamedSymbol) -> str:
+    def initial_value(self, symbol: Symbol) -> str:
         """Return the initial value and the size of a symbol's data as text. Equal data has an equal text."""
-        value = self._initial_values.text(symbol.section, symbol.address, symbol.size) if symbol.section else "0"
+        value = self._initial_values.text(symbol.section, symbol.address, symbol.size) if symbol.defined else "0"
         return f"{value} ({symbol.size} bytes)"
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:
@@ -183,7 +155,7 @@ class ObjectFile(Generic[ReaderT]):
 
         It has no variable, no absolute or common symbol, and no data in a section that code finds by name.
         """
-        return not any(symbol.defined and not symbol.section for symbol in self.symbols) and all(
+        return not any(symbol.definition and not symbol.defined for symbol in self.symbols) and all(
             self._is_code_or_constants(section) for section in self.file.sections if section.loaded and section.size
         )
 

@@ -68,15 +68,16 @@ def compiled_object(path: AnyPath, level: str, needs_of: NeedsOf) -> Compiled:
     weak = {symbol.name for symbol in file.weak_code_and_constants}
     symbols = []
     for symbol in file.symbols:
-        is_data = symbol.defined and not symbol.code
-        mergeable = is_data and symbol.binding in MERGEABLE and not symbol.constant
+        is_code = file.is_code(symbol)
+        is_data = symbol.definition and not is_code
+        mergeable = is_data and symbol.binding in MERGEABLE and not file.is_constant(symbol)
         symbols.append(
             CompiledSymbol(
                 name=symbol.name,
                 binding=symbol.binding,
-                defined=symbol.defined,
-                code=symbol.code,
-                weak_code_or_constant=symbol.defined and symbol.name in weak,
+                defined=symbol.definition,
+                code=is_code,
+                weak_code_or_constant=symbol.definition and symbol.name in weak,
                 mergeable_variable=mergeable,
                 initial_value=file.initial_value(symbol) if mergeable else "",
                 pointer_targets=file.pointer_targets(symbol) if is_data else PointerTargets(),

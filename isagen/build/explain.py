@@ -49,11 +49,11 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
         for symbol in symbols:
             if symbol.name.startswith(BIND_SYMBOL):
                 stub = symbol.name.removeprefix(BIND_SYMBOL)
-                if symbol.defined:
+                if symbol.definition:
                     defined.setdefault(stub, []).append(objects.shown(path))
                 else:
                     bound.add(stub)
-            elif symbol.name.startswith(UNREGISTERED_SYMBOL) and symbol.defined:
+            elif symbol.name.startswith(UNREGISTERED_SYMBOL) and symbol.definition:
                 registered.add(symbol.name.removeprefix(UNREGISTERED_SYMBOL))
     for stub in sorted(bound - defined.keys()) if complete else ():
         yield BuildError(
@@ -81,12 +81,12 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
 def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
     """Yield the references of a level's objects to names that are private to levels it does not require."""
     below = {level.name: level.requires for level in objects.plan.levels}
-    ordinary = {s.name for path in filter(is_binary, objects.others) for s in load_object(path).symbols if s.defined}
+    ordinary = {s.name for path in filter(is_binary, objects.others) for s in load_object(path).symbols if s.definition}
     for level, paths in objects.by_level.items():
         symbols = [(path, symbol) for path in paths for symbol in load_object(path).symbols]
-        defined = ordinary.union(symbol.name for _, symbol in symbols if symbol.defined)
+        defined = ordinary.union(symbol.name for _, symbol in symbols if symbol.definition)
         for path, symbol in symbols:
-            owners = objects.private_names.get(symbol.name, ()) if not symbol.defined else ()
+            owners = objects.private_names.get(symbol.name, ()) if not symbol.definition else ()
             if owners and symbol.name not in defined and not set(owners).intersection(below[level]):
                 yield BuildError(
                     f"{objects.kernel(path)} refers to it at {level}, but it is private to {', '.join(owners)}",
@@ -100,10 +100,11 @@ def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
     code: dict[str, bool] = {}
     sources: dict[str, dict[str, list[str]]] = {}  # by name and level
     for level, path in ((level, path) for level, paths in objects.by_level.items() for path in paths):
-        for symbol in load_object(path).symbols:
-            if symbol.defined and symbol.binding == Binding.GLOBAL and symbol.kind != SymbolKind.COMMON:
+        file = load_object(path)
+        for symbol in file.symbols:
+            if symbol.definition and symbol.binding == Binding.GLOBAL and symbol.kind != SymbolKind.COMMON:
                 sources.setdefault(symbol.name, {}).setdefault(level, []).append(objects.kernel(path))
-                code[symbol.name] = symbol.code
+                code[symbol.name] = file.is_code(symbol)
     for name, by_level in sorted(sources.items()):
         owners = max(by_level.values(), key=len)
         if len(owners) > 1 and (code[name] or name in objects.private_names):

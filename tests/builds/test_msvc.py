@@ -343,7 +343,7 @@ def names_of(file: CoffObject) -> set[str]:
 def test_names_that_are_private_and_names_that_are_shared(named):
     file = CoffObject.load(named)
     assert names_of(file) >= SHARED | PRIVATE
-    private = {symbol.name for symbol in file.symbols if symbol.code} | file.initialised_variables
+    private = {symbol.name for symbol in file.symbols if file.is_code(symbol)} | file.initialised_variables
     made = CoffObject(sealed(file, "AVX2", "1", dict.fromkeys(private, "AVX2")), "sealed.obj")
     after = names_of(made)
     assert after >= SHARED

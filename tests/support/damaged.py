@@ -59,14 +59,14 @@ def refused(kind: type[ObjectFile], made: Path, number: int) -> int:
 def _read_and_seal(kind: type[ObjectFile], data: bytes) -> None:
     file = kind(data, "damaged.o")
     for symbol in file.symbols:
-        if symbol.defined:
+        if symbol.definition:
             file.pointer_targets(symbol)
             file.initial_value(symbol)
     file.digest(("isa_kernel_",))
     assert file.may_fold in (True, False)
     file.findable_sections()
     relocations = _relocations(file)
-    names = {symbol.name: "AVX2" for symbol in file.symbols if symbol.code}
+    names = {symbol.name: "AVX2" for symbol in file.symbols if file.is_code(symbol)}
     sealed = kind(format_of(file).seal(file, "AVX2", "1", names), "sealed.o")
     assert _relocations(sealed) == relocations
     assert _contents(sealed) == _contents(file)

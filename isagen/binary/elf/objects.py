@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from ...model.names import TOOLCHAIN_SECTIONS
-from ..object_file import NamedSymbol, ObjectFile
+from ..object_file import ObjectFile
 from ..protocol import MERGEABLE, Section, Symbol, SymbolKind
 from . import layout as e
 from .entries import ARRAY_NAMES, LOADER_FUNCTIONS, UNWINDING, Group
@@ -61,16 +61,14 @@ class ElfObject(ObjectFile[LoadedElf]):
         table = self.file.full_table  # its `info` is the number of the first symbol that is not local
         return self.file.symbols_of(table, table.info if table is not None else 0)
 
-    def _named(self, symbol: Symbol) -> NamedSymbol:
-        named = super()._named(symbol)
-        is_counter = symbol.defined and symbol.name.startswith(COUNTER_PREFIXES)
-        return named._replace(constant=True) if is_counter else named
+    def is_constant(self, symbol: Symbol) -> bool:
+        return super().is_constant(symbol) or (symbol.defined and symbol.name.startswith(COUNTER_PREFIXES))
 
     @cached_property
     def _has_resolvers(self) -> bool:
         return any(symbol.kind == SymbolKind.RESOLVER for symbol in self.file.symbols())
 
-    def _is_merged(self, symbol: NamedSymbol) -> bool:
+    def _is_merged(self, symbol: Symbol) -> bool:
         return symbol.binding in MERGEABLE or symbol.section in self._grouped
 
     def _digested(self, section: Section) -> bytes:
@@ -93,7 +91,7 @@ class ElfObject(ObjectFile[LoadedElf]):
     @cached_property
     def bounded_sections(self) -> frozenset[str]:  # type: ignore[override]
         """The sections to whose start or end it refers, by the symbols ``__start_NAME`` and ``__stop_NAME``."""
-        names = [symbol.name for symbol in self.symbols if not symbol.defined]
+        names = [symbol.name for symbol in self.symbols if not symbol.definition]
         return frozenset(name.removeprefix(bound) for name in names for bound in BOUNDS if name.startswith(bound))
 
     def _findable_data(self, section: Section) -> Iterator[tuple[int, int, int]]:

@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from ..mangling import is_type
-from ..object_file import NamedSymbol
 from ..private_names import private_name
-from ..protocol import Binding
+from ..protocol import Binding, Symbol
 from .entries import LOADER_FUNCTIONS
 from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject
@@ -35,9 +34,9 @@ def sealed(
     for symbol in file.symbols:
         if symbol.name in renamed:
             changes.rename_symbol(symbol.number, private_name(symbol.name, renamed[symbol.name], mark))
-            if symbol.defined:
+            if symbol.definition:
                 changes.hide_symbol(symbol.number)
-        if symbol.defined and symbol.binding == Binding.GLOBAL and is_type(symbol.name):
+        if symbol.definition and symbol.binding == Binding.GLOBAL and is_type(symbol.name):
             # Levels share type information, also that of a class whose key function a kernel source defines.
             changes.weaken_symbol(symbol.number)
     _rename_groups(file, changes, merged, renamed, private_name("", level, mark))
@@ -48,10 +47,10 @@ def sealed(
 
 
 def _rename_groups(
-    file: ElfObject, changes: Renaming, merged: Iterable[NamedSymbol], renamed: Collection[str], suffix: str
+    file: ElfObject, changes: Renaming, merged: Iterable[Symbol], renamed: Collection[str], suffix: str
 ) -> None:
     """Give the groups with `merged` symbols signatures of the level, unless the signature is a `renamed` symbol."""
-    first: dict[int, NamedSymbol] = {}  # by section
+    first: dict[int, Symbol] = {}  # by section
     for symbol in merged:
         first.setdefault(symbol.section, symbol)
     renamed_numbers = {symbol.number for symbol in file.symbols if symbol.name in renamed}
