@@ -106,7 +106,7 @@ def load_object(path: AnyPath) -> AnyObject:
 
 def format_of(file: AnyObject) -> Format:
     """Return the format of an object."""
-    return next(format for format in FORMATS if format.name == file.format)
+    return next(format for format in FORMATS if format.name == file.reader.format)
 
 
 def _format_of(head: bytes) -> Format | None:

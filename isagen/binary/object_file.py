@@ -24,14 +24,10 @@ ReaderT = TypeVar("ReaderT", bound=Binary)
 class ObjectFile(Generic[ReaderT]):
     """A compiled object in memory. Raises `BuildError`, which names `path`, if `data` is not an object of the format.
 
-    `reader` is the class that reads the format, whose name is `format`.
-    A linker script or a program may find any section by name, except those of `code_and_constants`: compilers use these
-    for functions and constants, and for tables that describe functions.
+    `reader` is the class that reads the format.
     """
 
-    format: str
     reader: type[ReaderT]
-    code_and_constants: tuple[str, ...] = ()
     bounded_sections: frozenset[str] = frozenset()
 
     def __init__(self, data: bytes, path: AnyPath) -> None:
@@ -161,10 +157,9 @@ class ObjectFile(Generic[ReaderT]):
 
     def _is_code_or_constants(self, section: Section) -> bool:
         """Return whether compilers use the section's name for code or constants, and no program writes to it."""
-        return section.constant and any(
-            section.name == known or section.name.startswith((f"{known}.", f"{known}$"))
-            for known in self.code_and_constants
-        )
+        names = self.file.code_and_constants or (section.name,)
+        starts = tuple(name + mark for name in names for mark in ".$")
+        return section.constant and (section.name in names or section.name.startswith(starts))
 
     # ---- the digest
 
@@ -179,7 +174,10 @@ class ObjectFile(Generic[ReaderT]):
         position = cache(lambda number: self._position(self.file.symbol(number), numbers))
         digest = blake2b(digest_size=DIGEST_SIZE)
         for section in loaded:
-            digest.update(self._digested(section) + struct.pack("<Q", section.size) + self.file.content(section))
+            name = section.name if section.when_called else ""  # it may contain the priority of the array's functions
+            header = section.type, section.flags & ~self.file.comdat_flag, section.alignment, section.constant
+            digest.update(struct.pack("<QQQ?Q", *header, section.size) + _encoded(name))
+            digest.update(self.file.content(section))
         global_symbols = []
         for symbol in self.symbols:
             index = next((index for index, prefix in enumerate(prefixes) if symbol.name.startswith(prefix)), -1)
@@ -193,10 +191,6 @@ class ObjectFile(Generic[ReaderT]):
                 values = numbers[section.index], place - section.address, kind, addend & MASK
                 digest.update(struct.pack("<QQQQ", *values) + position(number))
         return digest.hexdigest()
-
-    def _digested(self, section: Section) -> bytes:
-        """Return the attributes of a section that are part of the object's digest."""
-        raise NotImplementedError
 
     def _position(self, symbol: Symbol, numbers: Mapping[int, int]) -> bytes:
         """Return a symbol as bytes: its section's number and its offset there, or its name if it has no section."""

@@ -31,6 +31,10 @@ class Binary:
     its only symbols are those that other files can bind to. If `names_tell_levels`, only the names of functions show
     their levels, so that the levels in a stripped file are unknown. `levels` are the sealed levels whose code the file
     contains. The first item of `sections` stands for "no section". `word` is the number of bytes of a pointer.
+
+    A linker script or a program may find any section of an object by name, except those of `code_and_constants`:
+    compilers use these for functions and constants, and for tables that describe functions. If there are none, every
+    constant section is such a one. Sections of which linkers keep one have the `comdat_flag`.
     """
 
     format: str
@@ -40,6 +44,8 @@ class Binary:
     sections: Sequence[Section]
     relocatable, fixed, stripped, names_tell_levels = True, False, False, False
     levels: frozenset[str] = frozenset()
+    code_and_constants: tuple[str, ...] = ()
+    comdat_flag = 0
     word = 8
     byteorder: Literal["little", "big"] = "little"
 

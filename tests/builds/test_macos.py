@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.formats import open_binary
-from isagen.binary.macho.objects import MachoObject
-from isagen.binary.macho.sealing import sealed
+from isagen.binary.macho.sealing import MachoObject, sealed
 from isagen.model.errors import IsagenError
 from support.checkout import ROOT
 from support.damaged import refused

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.coff.layout import code_section
-from isagen.binary.coff.objects import CoffObject
-from isagen.binary.coff.sealing import sealed
+from isagen.binary.coff.sealing import CoffObject, sealed
 from isagen.model.errors import IsagenError
 from support import clang_cl
 from support.damaged import refused

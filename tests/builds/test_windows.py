@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from isagen.binary.coff.layout import code_section
-from isagen.binary.coff.objects import CoffObject
-from isagen.binary.coff.sealing import sealed
+from isagen.binary.coff.sealing import CoffObject, sealed
 from support.damaged import refused
 from support.levels import level_that_runs, supported_levels
 from support.platforms import STATIC, WINDOWS, for_windows, surroundings

@@ -13,7 +13,7 @@ from isagen.audit.findings import Result
 from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
 from isagen.binary.coff.image_pointers import PeImage
-from isagen.binary.coff.objects import CoffObject
+from isagen.binary.coff.sealing import CoffObject
 from isagen.processors.x86.abi import COFF
 from support import clang_cl
 from support.platforms import WINDOWS, for_windows

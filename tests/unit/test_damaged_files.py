@@ -5,8 +5,8 @@ import struct
 import pytest
 
 from isagen.audit.targets import audit_each
-from isagen.binary.coff.objects import CoffObject
-from isagen.binary.macho.objects import MachoObject
+from isagen.binary.coff.sealing import CoffObject
+from isagen.binary.macho.sealing import MachoObject
 from isagen.model.errors import BuildError
 
 CODE = b"\x90" * 64

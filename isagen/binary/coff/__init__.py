@@ -10,9 +10,8 @@ from ..format import Format
 from ..protocol import Architecture
 from . import layout
 from .image_pointers import PeImage
-from .objects import CoffObject
 from .reader import Coff
-from .sealing import emptied, sealed
+from .sealing import CoffObject, emptied, sealed
 
 
 def _architecture(head: bytes) -> Architecture | None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from ..protocol import Binding, Relocation, Section, Symbol, SymbolKind
 from ..reader import Binary
 from . import layout as c
-from .entries import NULL, Entry, kind_of, section_of
+from .entries import NULL, UNWINDING, Entry, kind_of, section_of
 
 
 class Coff(Binary):
@@ -16,6 +16,8 @@ class Coff(Binary):
 
     format = "coff"
     unreadable = "is not a COFF object that can be read: "
+    code_and_constants = (".text", ".rdata", *UNWINDING)
+    comdat_flag = c.SCN_LNK_COMDAT
     sections: tuple[Section, ...]
 
     def _read(self) -> None:

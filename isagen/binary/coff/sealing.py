@@ -20,10 +20,11 @@ import re
 import struct
 from collections.abc import Collection, Mapping
 
+from ..object_file import ObjectFile
 from ..private_names import private_name
 from ..protocol import SymbolKind
 from .layout import HEADER, SECTION, code_section
-from .objects import CoffObject
+from .reader import Coff
 
 LONGEST_OFFSET = 9_999_999  # a section's header contains a slash and the long name's offset, at most seven digits
 # GNU's assembler names the definition of the weak symbol `f` `.weak.f.OTHER`, where OTHER is a symbol of the object.
@@ -31,6 +32,12 @@ WEAK_DEFINITION = ".weak."
 DIRECTIVES = ".drectve"  # the section of options that the compiler passes to the linker
 DIRECTIVE = re.compile(rb"""(?<!\S)[-/](?:export|include):("?)([^\s,"]+)\1(,\S*)?""", re.IGNORECASE)
 EMPTY_TABLE = struct.pack("<I", 4)  # an empty table of names: its size alone
+
+
+class CoffObject(ObjectFile[Coff]):
+    """A COFF object in memory."""
+
+    reader = Coff
 
 
 def sealed(

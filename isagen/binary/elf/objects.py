@@ -10,7 +10,7 @@ from ...model.names import TOOLCHAIN_SECTIONS
 from ..object_file import ObjectFile
 from ..protocol import MERGEABLE, Section, Symbol, SymbolKind
 from . import layout as e
-from .entries import ARRAY_NAMES, LOADER_FUNCTIONS, UNWINDING, Group
+from .entries import LOADER_FUNCTIONS, Group
 from .pointers import LoadedElf
 
 # Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). Their number differs between levels, so they
@@ -29,13 +29,7 @@ UNLOADED = (
 class ElfObject(ObjectFile[LoadedElf]):
     """An ELF object in memory."""
 
-    format = LoadedElf.format
     reader = LoadedElf
-    code_and_constants = (
-        *(".text", ".rodata", ".data.rel.ro", ".data.rel.local.DW", ".data.DW", UNWINDING, ".gcc_except_table"),
-        *(".note.gnu.property", ".note.GNU-stack"),
-        *(".ARM.exidx", ".ARM.extab", ".srodata", ".sframe"),
-    )
 
     def _check(self) -> None:
         self.sections: tuple[Section, ...] = self.file.sections
@@ -70,12 +64,6 @@ class ElfObject(ObjectFile[LoadedElf]):
 
     def _is_merged(self, symbol: Symbol) -> bool:
         return symbol.binding in MERGEABLE or symbol.section in self._grouped
-
-    def _digested(self, section: Section) -> bytes:
-        values = section.type, section.flags & ~e.SHF_GROUP, section.alignment
-        # The name of an array contains the priority of its functions.
-        name = section.name if section.name.startswith(tuple(ARRAY_NAMES)) else ""
-        return struct.pack("<QQQ?", *values, section.constant) + name.encode(errors="surrogateescape")
 
     @property
     def may_fold(self) -> bool:

@@ -12,7 +12,7 @@ from ..notes import notes_of
 from ..protocol import UNDEFINED, Relocation, Section, Symbol, SymbolKind
 from ..reader import END, Binary
 from . import layout as e
-from .entries import BINDINGS, KINDS, UNWINDING, section_of
+from .entries import BINDINGS, KINDS, UNWIND_TABLES, UNWINDING, section_of
 
 LONGEST_NAME = 1 << 16
 NAMES = 64  # names may overlap, but the names of a table have, together, at most so many times the bytes of its strings
@@ -25,6 +25,11 @@ class Elf(Binary):
 
     format = "elf"
     unreadable = "is not an ELF file that can be read: "
+    code_and_constants = (
+        *(".text", ".rodata", ".data.rel.ro", ".data.rel.local.DW", ".data.DW", *UNWIND_TABLES),
+        *(".note.gnu.property", ".note.GNU-stack", ".ARM.exidx", ".ARM.extab", ".srodata", ".sframe"),
+    )
+    comdat_flag = e.SHF_GROUP
     sections: tuple[Section, ...]
 
     def _read(self) -> None:

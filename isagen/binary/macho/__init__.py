@@ -5,9 +5,8 @@ from __future__ import annotations
 from ..format import Format
 from . import layout
 from .images import MachoImage
-from .objects import MachoObject
 from .reader import Macho
-from .sealing import emptied, sealed
+from .sealing import MachoObject, emptied, sealed
 
 FORMAT = Format(
     name="macho",

@@ -11,13 +11,20 @@ import struct
 from collections.abc import Collection, Mapping
 
 from ..mangling import is_type
+from ..object_file import ObjectFile
 from ..private_names import private_name
 from ..protocol import Binding
 from . import layout as m
-from .objects import MachoObject
+from .reader import Macho
 
 TYPE_AT, DESCRIPTION_AT = 4, 6  # offsets in a symbol
 NAMES_AT = 16  # the offset, in the command of the symbol table, of the names' offset and size
+
+
+class MachoObject(ObjectFile[Macho]):
+    """A Mach-O object in memory."""
+
+    reader = Macho
 
 
 def sealed(
