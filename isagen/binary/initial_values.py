@@ -15,7 +15,6 @@ from .reader import Binary
 # Symbols of Arm's ABIs that only mark where code or data starts (AAELF64, "Mapping symbols").
 MAPPING = re.compile(r"\$[adtx](\.|\Z)")
 SHORT = 32  # bytes of an initial value that are shown
-DEEPEST = 50  # values within values in a text: the nodes of a long list follow each other
 Place = tuple[int, int, int]  # index of a section, address, end
 
 
@@ -65,26 +64,14 @@ class InitialValues:
     def text(self, section: int, address: int, size: int) -> str:
         """Return the initial value of data as text: its bytes, and what its pointers lead to.
 
-        A pointer to local data, or to a constant of the object, is replaced by the value of its target.
+        Local data and constants of the object to which pointers lead follow, each with a number.
         """
-        end = address + size if size else self._end(section, address)
-        seen, later = {(section, address): 0}, [(section, address, end)]
-        return "; ".join(self._value(*place, seen, later, 1) for place in later)  # `later` grows
+        places = [(section, address, address + size if size else self._end(section, address))]
+        numbers = {(section, address): 0}
+        values = (self._value(*place, numbers, places) for place in places)  # `places` grows
+        return "; ".join(f"({number}) {value}" if number else value for number, value in enumerate(values))
 
-    def _text(self, place: Place, seen: dict[tuple[int, int], int], later: list[Place], depth: int) -> str:
-        """Return the value at a place, or its number if it is another part of the text."""
-        index, start, _ = place
-        if (index, start) in seen:
-            return f"as number {seen[index, start]}"
-        seen[index, start] = len(seen)
-        if depth > DEEPEST:
-            later.append(place)
-            return f"number {seen[index, start]}"
-        return self._value(*place, seen, later, depth)
-
-    def _value(
-        self, index: int, start: int, end: int, seen: dict[tuple[int, int], int], later: list[Place], depth: int
-    ) -> str:
+    def _value(self, index: int, start: int, end: int, numbers: dict[tuple[int, int], int], places: list[Place]) -> str:
         word = self._file.word
         size = max(end - start, 0)  # a damaged pointer may lead past the end
         raw = bytearray(self._file.read(start, size) or bytes(min(size, SHORT)))
@@ -96,8 +83,10 @@ class InitialValues:
             owner = self._file.sections[symbol.section] if symbol.section else None
             by_value = symbol.binding == Binding.LOCAL or (owner is not None and owner.constant)
             if owner is not None and by_value and not owner.executable and symbol.kind != SymbolKind.THREAD_DATA:
-                place = symbol.section, target, self._end_of_target(symbol.section, target)
-                shown = self._text(place, seen, later, depth + 1)
+                if (symbol.section, target) not in numbers:
+                    numbers[symbol.section, target] = len(places)
+                    places.append((symbol.section, target, self._end_of_target(symbol.section, target)))
+                shown = f"pointer to ({numbers[symbol.section, target]})"
             else:
                 shown = symbol.name or self._code_name(symbol, target)
                 shown += f" + {addend}" if addend and symbol.kind != SymbolKind.SECTION else ""
