@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from ..model.files import AnyPath
 from .object_file import ObjectFile
-from .protocol import Architecture
 from .reader import Binary
 
 AnyObject = ObjectFile[Any]
@@ -33,11 +32,9 @@ class Format:
     """A binary format: the `name` of its folder, and its name in messages, `shown`.
 
     `systems` are the values of host_machine.system() for the systems whose objects have this format. A compiler that
-    writes such objects predefines one of the `macros`. `readers` are pairs: the first function returns whether a file
-    with some first bytes is of one kind, such as an object, and the second opens the file, which messages name by its
-    second argument. `architecture` returns the architecture in the first bytes, None if they contain none. `emptied`
-    returns an object that defines nothing, to replace the sealed object of a file. `with_note` returns an object's
-    content with one more note of an owner and a text, which whole modules need.
+    writes such objects predefines one of the `macros`. `readers` are the classes that read its files, such as objects
+    and linked files. `emptied` returns an object that defines nothing, to replace the sealed object of a file.
+    `with_note` returns an object's content with one more note of an owner and a text, which whole modules need.
 
     Without the options `gcc_args`, GCC's code is wrong; if GCC refuses one of them, no levels are built. If a script
     takes the linker's place, `links_by_script`, links are audited when they are made.
@@ -49,8 +46,7 @@ class Format:
     object_suffixes: tuple[str, ...]
     archive_suffixes: tuple[str, ...]
     macros: tuple[str, ...]
-    readers: tuple[tuple[Callable[[bytes], bool], Callable[[AnyPath, str], Binary]], ...]
-    architecture: Callable[[bytes], Architecture | None]
+    readers: tuple[type[Binary], ...]
     load_object: Callable[[AnyPath], AnyObject]
     seal: Seal
     emptied: Callable[[Any], bytes]

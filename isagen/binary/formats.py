@@ -12,6 +12,7 @@ from ..model.files import AnyPath
 from .format import AnyObject, Format
 from .mangling import demangle as demangle
 from .protocol import Architecture
+from .reader import HEAD as HEAD
 from .reader import Binary
 
 FOLDER = os.path.dirname(__file__)
@@ -19,7 +20,6 @@ NAMES = ("elf", "coff", "macho")  # the formats' folders
 FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__).FORMAT for name in NAMES)
 OBJECT_SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.object_suffixes)
 ARCHIVE_SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.archive_suffixes)
-HEAD = 1024  # bytes that contain a file's format and architecture: in a PE file, they follow a program for DOS
 # The first bytes of archives of objects, in all formats.
 ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
 
@@ -41,7 +41,7 @@ def objects_in(folder: Path) -> list[Path]:
 
 def is_binary(path: AnyPath) -> bool:
     """Return whether a file is of a format that isagen knows."""
-    return _format_of(_head(path)) is not None
+    return _reader_of(_head(path)) is not None
 
 
 def is_archive(path: AnyPath) -> bool:
@@ -51,7 +51,7 @@ def is_archive(path: AnyPath) -> bool:
 
 def starts_with_code(head: bytes) -> bool:
     """Return whether a file with these first bytes is a binary or an archive of objects."""
-    return head.startswith(ARCHIVES) or _format_of(head) is not None
+    return head.startswith(ARCHIVES) or _reader_of(head) is not None
 
 
 def format_names() -> str:
@@ -63,8 +63,8 @@ def format_names() -> str:
 def architecture_of(path: AnyPath) -> Architecture | None:
     """Return the architecture of a binary's code; None if its first bytes contain none."""
     head = _head(path)
-    format = _format_of(head)
-    return format.architecture(head) if format is not None else None
+    reader = _reader_of(head)
+    return reader.architecture_of(head) if reader is not None else None
 
 
 def known_systems() -> tuple[str, ...]:
@@ -91,17 +91,17 @@ def open_binary(path: AnyPath, shown: str = "") -> Binary:
         raise AuditError("there is no such file", where=shown or str(path)) from None
     except OSError as problem:
         raise AuditError(f"cannot be read: {problem.strerror}", where=shown or str(path)) from None
-    for format in FORMATS:
-        for starts, reader in format.readers:
-            if starts(head):
-                return reader(path, shown)
+    if reader := _reader_of(head):
+        return reader(path, shown)
     reason = f"is not an {format_names()} file that can be read: it does not start as one"
     raise AuditError(reason, where=shown or str(path))
 
 
 def load_object(path: AnyPath) -> AnyObject:
     """Read an object to be sealed. Raises `BuildError` if it is of no known format."""
-    return (_format_of(_head(path)) or FORMATS[0]).load_object(path)
+    reader = _reader_of(_head(path))
+    format = next((format for format in FORMATS if reader in format.readers), FORMATS[0])
+    return format.load_object(path)
 
 
 def format_of(file: AnyObject) -> Format:
@@ -109,8 +109,8 @@ def format_of(file: AnyObject) -> Format:
     return next(format for format in FORMATS if format.name == file.reader.format)
 
 
-def _format_of(head: bytes) -> Format | None:
-    return next((format for format in FORMATS if any(starts(head) for starts, _ in format.readers)), None)
+def _reader_of(head: bytes) -> type[Binary] | None:
+    return next((reader for format in FORMATS for reader in format.readers if reader.starts(head)), None)
 
 
 def _head(path: AnyPath) -> bytes:

@@ -17,6 +17,7 @@ from ..model.files import AnyPath, mapped
 from .protocol import UNDEFINED, Architecture, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
 
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
+HEAD = 1024  # bytes that contain a file's format and architecture: in a PE file, they follow a program for DOS
 ADDRESS = attrgetter("address")
 # A file or table is rejected if its names have, together, more bytes than NAMES times its own, plus MORE_NAMES.
 NAMES, MORE_NAMES = 64, 1 << 16
@@ -39,8 +40,6 @@ class Binary:
 
     format: str
     unreadable: str  # the start of the error for a damaged file
-    machine: int
-    architecture: Architecture | None
     sections: Sequence[Section]
     relocatable, fixed, stripped, names_tell_levels = True, False, False, False
     levels: frozenset[str] = frozenset()
@@ -57,12 +56,27 @@ class Binary:
         try:
             # A mapping has the operations of bytes that are used here, hence the cast.
             self.data = data if data is not None else cast(bytes, mapped(path))
+            head = self.data[:HEAD]
+            if not self.starts(head):
+                raise self.fail("it does not start as one")
+            self.architecture = self.architecture_of(head)
+            self.machine = self.architecture.machine if self.architecture else 0
             self._names_left = NAMES * len(self.data) + MORE_NAMES
             self._read()
         except OSError as problem:
             raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
         except (struct.error, IndexError, OverflowError, ValueError) as problem:
             raise self.fail(f"it is damaged: {problem}") from None
+
+    @staticmethod
+    def starts(head: bytes) -> bool:
+        """Return whether a file with these first bytes is of the format and kind that the class reads."""
+        raise NotImplementedError
+
+    @staticmethod
+    def architecture_of(head: bytes) -> Architecture | None:
+        """Return the architecture in the first bytes of a file; None if they contain none."""
+        raise NotImplementedError
 
     def _read(self) -> None:
         raise NotImplementedError

@@ -298,7 +298,7 @@ ADDED = {
     ),
     "a variable of each thread that differs": (
         "inline thread_local int lanes = WIDE + 1;\nint use() { return lanes++; }\n",
-        r"lanes: all levels share this variable, but its initial value is .*: 1\) .*: 2\)",
+        r"lanes: all levels share this variable, but its initial value is .*; \(1\) 1 \(.*; \(1\) 2 \(24 bytes\)",
     ),
     "a shared variable that points to code": (
         "static int twice(int x) { return 2 * x; }\ninline int (*hook)(int) = twice;\nint use() { return hook(1); }\n",

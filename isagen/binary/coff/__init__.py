@@ -7,16 +7,9 @@ cannot take the linker's place, so builds audit only the targets in isa_links.
 from __future__ import annotations
 
 from ..format import Format
-from ..protocol import Architecture
-from . import layout
 from .image_pointers import PeImage
 from .reader import Coff
 from .sealing import CoffObject, emptied, sealed
-
-
-def _architecture(head: bytes) -> Architecture | None:
-    return layout.architecture_of_image(head) if layout.is_image(head) else layout.architecture_of(head)
-
 
 FORMAT = Format(
     name="coff",
@@ -25,8 +18,7 @@ FORMAT = Format(
     object_suffixes=(".obj", ".o"),
     archive_suffixes=(".a", ".lib"),
     macros=("__MINGW64__", "_MSC_VER"),
-    readers=((layout.is_image, PeImage), (layout.is_object, Coff)),
-    architecture=_architecture,
+    readers=(PeImage, Coff),
     load_object=CoffObject.load,
     seal=sealed,
     emptied=emptied,

@@ -27,11 +27,10 @@ class Image(Coff):
 
     unreadable = "is not a PE file that can be read: "
     relocatable = False
+    starts = staticmethod(c.is_image)
+    architecture_of = staticmethod(c.architecture_of_image)
 
     def _read(self) -> None:
-        if not c.is_image(self.data[: 1 << 16]):
-            raise self.fail("it does not start as one")
-        self.architecture = c.architecture_of_image(self.data[: 1 << 16])
         place = int.from_bytes(self.data[c.SIGNATURE_AT : c.SIGNATURE_AT + 4], "little") + len(c.SIGNATURE)
         header = c.HEADER.unpack_from(self.data, place)
         self.machine, count, _, self.symbols_at, self.symbol_count, optional_size, self.flags = header

@@ -18,13 +18,11 @@ class Coff(Binary):
     unreadable = "is not a COFF object that can be read: "
     code_and_constants = (".text", ".rdata", *UNWINDING)
     comdat_flag = c.SCN_LNK_COMDAT
+    starts = staticmethod(c.is_object)
+    architecture_of = staticmethod(c.architecture_of)
     sections: tuple[Section, ...]
 
     def _read(self) -> None:
-        if not c.is_object(self.data[:64]):
-            raise self.fail("it does not start as one")
-        self.architecture = c.architecture_of(self.data[:64])
-        self.machine = self.architecture.machine if self.architecture else 0
         self.big = self.data[:4] == c.BIG_START
         if self.big:
             *_, count, self.symbols_at, self.symbol_count = c.BIG_HEADER.unpack_from(self.data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..format import Format
-from .layout import MAGIC, architecture_of
 from .objects import ElfObject
 from .pointers import LoadedElf
 from .rewritten import emptied, with_note
@@ -16,8 +15,7 @@ FORMAT = Format(
     object_suffixes=(".o",),
     archive_suffixes=(".a",),
     macros=("__ELF__",),
-    readers=((lambda head: head.startswith(MAGIC), LoadedElf),),
-    architecture=architecture_of,
+    readers=(LoadedElf,),
     load_object=ElfObject.load,
     seal=sealed,
     emptied=emptied,

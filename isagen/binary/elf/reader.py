@@ -30,13 +30,12 @@ class Elf(Binary):
         *(".note.gnu.property", ".note.GNU-stack", ".ARM.exidx", ".ARM.extab", ".srodata", ".sframe"),
     )
     comdat_flag = e.SHF_GROUP
+    starts = staticmethod(e.is_elf)
+    architecture_of = staticmethod(e.architecture_of)
     sections: tuple[Section, ...]
 
     def _read(self) -> None:
-        start = self.data[:6]
-        if start[:4] != e.MAGIC:
-            raise self.fail("it does not start as one")
-        layout = e.layout_of(start)
+        layout = e.layout_of(self.data[:6])
         if layout is None:
             raise self.fail("its word size or byte order is unknown")
         self.layout, self.word, self.byteorder = layout, layout.word, layout.byteorder
@@ -44,7 +43,6 @@ class Elf(Binary):
         if len(raw) < layout.header.size:
             raise self.fail("its header is cut off")
         _, kind, self.machine, _, _, _, table, _, _, _, _, entry, count, names = layout.header.unpack(raw)
-        self.architecture = e.architecture_of(raw)
         self.relocatable = kind == e.ET_REL
         self.fixed = kind == e.ET_EXEC
         if not table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..format import Format
-from . import layout
 from .images import MachoImage
 from .reader import Macho
 from .sealing import MachoObject, emptied, sealed
@@ -15,8 +14,7 @@ FORMAT = Format(
     object_suffixes=(".o",),
     archive_suffixes=(".a",),
     macros=("__MACH__",),
-    readers=((layout.is_image, MachoImage), (layout.is_object, Macho)),
-    architecture=layout.architecture_of,
+    readers=(MachoImage, Macho),
     load_object=MachoObject.load,
     seal=sealed,
     emptied=emptied,

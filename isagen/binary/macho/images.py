@@ -35,9 +35,7 @@ class MachoImage(Macho):
 
     unreadable = "is not a Mach-O file that can be read: "
     relocatable, fixed, names_tell_levels = False, False, True
-
-    def _starts(self) -> bool:
-        return m.is_image(self.data[: m.HEADER.size])
+    starts = staticmethod(m.is_image)
 
     def _read(self) -> None:
         super()._read()

@@ -21,12 +21,10 @@ class Macho(Binary):
     format = "macho"
     unreadable = "is not a Mach-O object that can be read: "
     sections: tuple[Section, ...]
+    starts = staticmethod(m.is_object)
+    architecture_of = staticmethod(m.architecture_of)
 
     def _read(self) -> None:
-        if not self._starts():
-            raise self.fail("it does not start as one")
-        self.architecture = m.architecture_of(self.data[: m.HEADER.size])
-        self.machine = self.architecture.machine if self.architecture else 0
         self.symbols_at = self.symbol_count = self.names_at = self.names_end = 0
         self.sections = (NULL, *self._sections())
         if self.relocatable:
@@ -34,9 +32,6 @@ class Macho(Binary):
             symbols = self.symbols_at, self.symbols_at + self.symbol_count * m.SYMBOL.size
             self.require_apart(commands, symbols, (self.names_at, self.names_end))
         self._symbols = {symbol.number: symbol for symbol in self._decoded()}
-
-    def _starts(self) -> bool:
-        return m.is_object(self.data[: m.HEADER.size])
 
     def commands(self) -> Iterator[tuple[int, int, int]]:
         """Yield the number, offset and size of each load command."""
