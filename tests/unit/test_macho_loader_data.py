@@ -1,57 +1,12 @@
-"""What a Mach-O file has for the loader: exports, fixups and jump tables, sound and damaged."""
+"""What a Mach-O file has for the loader: fixups and jump tables, sound and damaged."""
 
 import struct
 
 import pytest
 
-from isagen.binary.macho.exports import Export, exports
 from isagen.binary.macho.fixups import Fixup, Segment, by_opcodes
 from isagen.binary.macho.jump_tables import jump_tables
 from isagen.binary.macho.stream import Stream
-
-
-def node(*children: tuple[bytes, int], terminal: bytes = b"") -> bytes:
-    """A node of a trie: what it exports, and its edges with the offsets of nodes."""
-    edges = b"".join(edge + b"\0" + bytes([offset]) for edge, offset in children)
-    return bytes([len(terminal)]) + terminal + bytes([len(children)]) + edges
-
-
-def test_exports_are_read_with_flags_and_resolvers():
-    root = node((b"_a", 20), (b"_b", 30), (b"_c", 40))
-    parts = {0: root, 20: node((b"x", 56), terminal=b"\4\x81\1"), 30: node(terminal=b"\x10\7\x09")}
-    parts |= {40: node(terminal=b"\x08\1_other\0"), 56: node(terminal=b"\0\5")}
-    data = bytearray(64)
-    for offset, part in parts.items():
-        data[offset : offset + len(part)] = part
-    found = sorted(exports(bytes(data), 0, len(data)))
-    assert found == [Export("_a", 129, True), Export("_ax", 5, False), Export("_b", 7, False, 9)]
-
-
-@pytest.mark.parametrize(
-    ("trie", "problem"),
-    {
-        "a circle": (node((b"_a", 0)), "no tree"),
-        "two edges to a node": (node((b"_a", 8), (b"_b", 8)) + node(), "no tree"),
-        "outside": (node((b"_a", 99)), "no tree"),
-        "cut off": (b"\0\1_a", "a name has no end"),
-        "an endless number": (b"\x80" * 30, "too long"),
-        "nothing": (b"\5", "end too early"),
-    }.values(),
-)
-def test_a_damaged_trie_is_refused(trie, problem):
-    with pytest.raises(ValueError, match=problem):
-        list(exports(trie, 0, len(trie)))
-
-
-def test_long_names_of_exports_are_refused():
-    """A chain of nodes, each of which is an export: the names have the square of the chain's bytes."""
-    size, count = 106, 20_000
-    part = bytes([2, 0, 0, 1]) + b"n" * 98 + b"\0"
-    trie = b"".join(
-        part + bytes([n * size & 0x7F | 0x80, n * size >> 7 & 0x7F | 0x80, n * size >> 14]) for n in range(1, count)
-    )
-    with pytest.raises(ValueError, match="too long"):
-        list(exports(trie, 0, len(trie)))
 
 
 def opcodes(rebases: bytes = b"", binds: bytes = b"", weak: bytes = b"", lazy: bytes = b"") -> list[Fixup]:

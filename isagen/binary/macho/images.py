@@ -14,8 +14,7 @@ from ..private_names import level_of_name
 from ..protocol import RelocationTypes, Section, Symbol, SymbolKind
 from ..reader import END
 from . import layout as m
-from .entries import NULL, Entry, kind_of, name_in_c, section_of
-from .exports import Export, exports
+from .entries import NULL, kind_of, name_in_c, section_of
 from .fixups import Segment, by_chains, by_opcodes
 from .jump_tables import jump_tables
 from .pointers import MachoPointers
@@ -109,12 +108,6 @@ class MachoImage(Macho):
     # ---- symbols
 
     @cached_property
-    def _exports(self) -> dict[str, Export] | None:
-        """The exports by name; None if the file has no trie of exports: then the symbol table shows the exports."""
-        start, size = self._loader_data[10:] or self._link_data(m.EXPORTS_TRIE)
-        return {export.name: export for export in exports(self.data, start, size)} if size else None
-
-    @cached_property
     def _function_starts(self) -> set[int]:
         """The addresses in the file's list of functions, which `strip` does not remove. zig's linker writes no list."""
         distances, starts, address = Stream(self.data, *self._link_data(m.FUNCTION_STARTS)), set(), self._base
@@ -125,19 +118,10 @@ class MachoImage(Macho):
 
     def _decoded(self) -> Iterator[Symbol]:
         self.sections = (NULL, *(part._replace(index=index) for index, part in enumerate(self._parts(), 1)))
-        entries = list(self._entries())
-        exported, names = self._exports, {entry.name for entry in entries}
-        more = (export for export in (exported or {}).values() if export.name not in names)
-        entries += (
-            Entry(number, export.name, m.N_SECT | m.N_EXT, 1, m.N_WEAK_DEF * export.weak, self._base + export.address)
-            for number, export in enumerate(more, self.symbol_count)
-        )
         symbols = []
-        for entry in entries:
+        for entry in self._entries():
             section = (self.section_at(entry.value) if entry.section else None) or NULL
-            hidden = entry.external and (
-                bool(entry.type & m.N_PEXT) or (section.index > 0 and entry.name not in (exported or names))
-            )
+            hidden = entry.external and bool(entry.type & m.N_PEXT)
             kind, address = kind_of(entry, section), entry.value if entry.kind != m.N_UNDF else 0
             text, defined = name_in_c(entry.name), entry.kind != m.N_UNDF
             symbols.append(Symbol(entry.number, text, kind, entry.binding, section.index, address, 0, defined, hidden))
@@ -213,8 +197,7 @@ class MachoImage(Macho):
                 fixups = list(by_chains(self.data, self._segments, self._base, start, size)) if size else []
         except (struct.error, IndexError, ValueError) as problem:
             raise self.fail(f"it is damaged: {problem}") from None
-        resolvers = (self._base + export.resolver for export in (self._exports or {}).values() if export.resolver)
-        return MachoPointers(self, kinds, fixups, self._base, tuple(resolvers))
+        return MachoPointers(self, kinds, fixups, self._base)
 
 
 def _divided(section: Section, data: Sequence[tuple[int, int]]) -> Iterator[Section]:

@@ -27,7 +27,7 @@ SYMBOL = Struct("<IBBHQ")  # name, type, section, description, value
 RELOCATION = Struct("<iI")  # address; symbol in 24 bits, relative, length in 2, external, type in 4
 
 # In linked files: the commands that give the place of the loader's data, and their structures.
-DYLD_INFO, EXPORTS_TRIE, CHAINED_FIXUPS = {0x22, 0x80000022}, 0x80000033, 0x80000034
+DYLD_INFO, CHAINED_FIXUPS = {0x22, 0x80000022}, 0x80000034
 FUNCTION_STARTS, DATA_IN_CODE = 0x26, 0x29
 LINK_DATA = Struct("<IIII")  # command, its size, offset, size
 LOADER_DATA = Struct("<IIIIIIIIIIII")  # command, its size; offset and size of rebases, binds, weak, lazy, exports

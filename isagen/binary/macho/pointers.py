@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from ..protocol import RelocationTypes, Section, Target, within
@@ -19,11 +19,9 @@ WORD = 8
 class MachoPointers(Pointers):
     """The pointers of a linked file at address `base`."""
 
-    def __init__(
-        self, file: Binary, kinds: RelocationTypes, fixups: Iterable[Fixup], base: int, resolvers: Sequence[int]
-    ) -> None:
+    def __init__(self, file: Binary, kinds: RelocationTypes, fixups: Iterable[Fixup], base: int) -> None:
         super().__init__(file, kinds)
-        self._base, self._resolvers = base, resolvers
+        self._base = base
         self._sections = [(s, s.flags & m.SECTION_TYPE) for s in file.sections if s.in_file and s.size]
         own = {symbol.name: symbol.address for symbol in file.symbols() if symbol.defined and symbol.visible}
         self._targets: dict[int, Target] = {}
@@ -31,10 +29,6 @@ class MachoPointers(Pointers):
             name = name_in_c(fixup.name)
             found = own.get(name, 0) if fixup.own else 0
             self._targets[fixup.place] = Target(found + fixup.addend if found else fixup.address, name)
-
-    @property
-    def resolvers(self) -> Sequence[int]:
-        return self._resolvers
 
     @cached_property
     def slot_ranges(self) -> list[tuple[int, int]]:
@@ -49,8 +43,6 @@ class MachoPointers(Pointers):
         return self._targets.get(slot, Target()) if within(self.slot_ranges, slot) else Target()
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
-        for address in self.resolvers:
-            yield address, "when loaded, as a resolver"
         for section, kind in self._sections:
             if not section.when_called:
                 continue
