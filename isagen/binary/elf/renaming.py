@@ -7,7 +7,6 @@ the end of the file, and the names are added to the copy.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 
 from .layout import STB_UNIQUE, STB_WEAK, STV_DEFAULT, STV_HIDDEN, STV_PROTECTED
 from .objects import ElfObject
@@ -47,18 +46,6 @@ class Renaming:
         """Give the section at `index` another name."""
         offset = self._offset(self._file.file.names_section, name)
         struct.pack_into(self._layout.order + "I", self._data, self._header(index), offset)
-
-    def set_addresses(self, indexes: Iterable[int]) -> None:
-        """Give the sections at `indexes` addresses without overlaps, until no address is left."""
-        layout, free = self._layout.section, 0
-        for index in indexes:
-            values = list(layout.unpack_from(self._data, self._header(index)))
-            alignment = max(values[8], 1)
-            values[3] = -(-free // alignment) * alignment
-            free = values[3] + values[5]
-            if free >= 1 << 8 * self._layout.word:
-                return
-            layout.pack_into(self._data, self._header(index), *values)
 
     def sign_group(self, section: int, signature: int) -> None:
         """Make the symbol with number `signature` the signature of the group at `section`."""

@@ -66,17 +66,11 @@ def _rename_groups(
 
 
 def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded_sections: Collection[str]) -> None:
-    """Rename the sections of code, and those of their relocations, except those in `bounded_sections`.
-
-    The sections of code also get addresses: without addresses, GNU objdump confuses sections of the same name. Linkers
-    ignore the addresses in an object.
-    """
+    """Rename the sections of code, and those of their relocations, except those in `bounded_sections`."""
     unchanged = {*LOADER_FUNCTIONS, *bounded_sections}
-    code = [section.index for section in file.sections if section.executable and section.name not in unchanged]
-    changes.set_addresses(code)
-    is_code = set(code)
+    code = {section.index for section in file.sections if section.executable and section.name not in unchanged}
     for section in file.sections:
-        if section.index in is_code:
+        if section.index in code:
             changes.rename_section(section.index, name)
-        elif section.type in (SHT_RELA, SHT_REL) and section.info in is_code:
+        elif section.type in (SHT_RELA, SHT_REL) and section.info in code:
             changes.rename_section(section.index, (".rela" if section.type == SHT_RELA else ".rel") + name)
