@@ -4,9 +4,8 @@ import struct
 
 import pytest
 
-from isagen.binary.macho.fixups import Fixup, Segment, by_opcodes
+from isagen.binary.macho.fixups import Fixup, Segment, Stream, by_opcodes
 from isagen.binary.macho.jump_tables import jump_tables
-from isagen.binary.macho.stream import Stream
 
 
 def opcodes(rebases: bytes = b"", binds: bytes = b"", weak: bytes = b"", lazy: bytes = b"") -> list[Fixup]:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from ..reader import NAMES
 from . import layout as m
-from .stream import Stream
 
 MASK = (1 << 64) - 1
+LONGEST = 63  # bits of an encoded number before its last byte, at most
 POINTER, POINTER_OFFSET = 2, 6  # DYLD_CHAINED_PTR_64: addresses; ..._OFFSET: distances from the file's start in memory
 SIGNED = (1, 7, 9, 10, 12)  # formats of arm64e
 NO_CHAIN = 0xFFFF
@@ -51,6 +51,52 @@ class Fixup(NamedTuple):
     name: str = ""
     own: bool = False
     addend: int = 0
+
+
+class Stream:
+    """The `size` bytes of `data` at offset `start`. Reading beyond their end raises `ValueError`."""
+
+    def __init__(self, data: bytes, start: int, size: int) -> None:
+        self._data, self.place, self._end = data, start, start + size
+        if self._end > len(data):
+            raise ValueError("data for the loader are cut off")
+
+    def __bool__(self) -> bool:
+        """Return whether bytes are left."""
+        return self.place < self._end
+
+    def byte(self) -> int:
+        """Return the next byte."""
+        if self.place >= self._end:
+            raise ValueError("data for the loader end too early")
+        self.place += 1
+        return self._data[self.place - 1]
+
+    def uleb(self) -> int:
+        """Return the next unsigned number (LEB128)."""
+        return self._leb()[0]
+
+    def sleb(self) -> int:
+        """Return the next signed number (LEB128)."""
+        value, bits = self._leb()
+        return value - (1 << bits if value >> (bits - 1) & 1 else 0)
+
+    def _leb(self) -> tuple[int, int]:
+        value = 0
+        for shift in range(0, LONGEST + 1, 7):
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value & (1 << 64) - 1, min(shift + 7, 64)
+        raise ValueError("a number is too long")
+
+    def text(self) -> bytes:
+        """Return the bytes up to the next zero."""
+        start, end = self.place, self._data.find(b"\0", self.place, self._end)
+        if end < 0:
+            raise ValueError("a name has no end")
+        self.place = end + 1
+        return self._data[start:end]
 
 
 def by_opcodes(data: bytes, segments: Sequence[Segment], fields: Sequence[int]) -> Iterator[Fixup]:

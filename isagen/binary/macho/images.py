@@ -15,11 +15,10 @@ from ..protocol import RelocationTypes, Section, Symbol, SymbolKind
 from ..reader import END
 from . import layout as m
 from .entries import NULL, kind_of, name_in_c, section_of
-from .fixups import Segment, by_chains, by_opcodes
+from .fixups import Segment, Stream, by_chains, by_opcodes
 from .jump_tables import jump_tables
 from .pointers import MachoPointers
 from .reader import Macho
-from .stream import Stream
 
 NOTES = ",__isagen"
 PADDING = 64  # bytes of padding between the code of two objects, at most
@@ -38,7 +37,7 @@ class MachoImage(Macho):
 
     def _read(self) -> None:
         super()._read()
-        self.levels = frozenset(filter(None, self._levels.values()))
+        self.levels = frozenset(level for _, (level, _) in self._levels if level)
 
     # ---- commands, segments and sections
 
@@ -158,28 +157,26 @@ class MachoImage(Macho):
     # ---- levels
 
     @cached_property
-    def _levels(self) -> dict[int, str]:
-        """The level of each named function, "" if its name shows none. The keys are addresses, in ascending order."""
+    def _levels(self) -> list[tuple[int, tuple[str, int]]]:
+        """The address of each named function, with its level and section, in order.
+
+        The level is "" if one of the function's names shows none.
+        """
         records = (record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER))
         names = {level.lower(): level for record in records for level in record.levels}
         functions = (s for s in self.symbols() if s.kind == SymbolKind.FUNCTION and s.defined) if names else ()
-        levels: dict[int, str] = {}
-        for address, level in sorted((s.address, names.get(level_of_name(s.name), "")) for s in functions):
-            levels.setdefault(address, level)
-        return levels
-
-    @cached_property
-    def _level_starts(self) -> list[int]:
-        return list(self._levels)
+        found = sorted(
+            ((s.address, (names.get(level_of_name(s.name), ""), s.section)) for s in functions), reverse=True
+        )
+        return sorted(dict(found).items())
 
     def level_at(self, address: int) -> str:
-        number = bisect_right(self._level_starts, address) - 1
+        number = bisect_left(self._levels, (address + 1,)) - 1
         section = self.section_at(address)
         if number < 0 or section is None or not section.executable:
             return ""
-        start = self._level_starts[number]
-        before = self.section_at(start)
-        return self._levels[start] if before is not None and before.name == section.name else ""
+        _, (level, index) = self._levels[number]
+        return level if self.sections[index].name == section.name else ""
 
     # ---- pointers
 
