@@ -40,31 +40,18 @@ class ImagePointers(Pointers):
     def _imports(self) -> dict[int, str]:
         """The names of the functions of other files, by the address of the pointer to each."""
         image, slots = self._image, dict[int, str]()
-        for number, form in ((c.IMPORTS, c.IMPORT_DIRECTORY), (c.DELAYED_IMPORTS, c.DELAYED_IMPORT_DIRECTORY)):
-            place, size = image.directory(number)
-            end = place + size
-            while place and place + form.size <= end:
-                values = image.unpack(form, place)
-                place += form.size
-                if number == c.IMPORTS:
-                    names, _, _, library, first = values
-                    names = names or first
-                else:
-                    _, library, _, first, names, *_ = values
-                if not (library and first):
-                    break
-                self._add_imports(slots, image.base + names, image.base + first, image.text(image.base + library))
+        place, size = image.directory(c.IMPORTS)
+        for at in range(place, place + size - c.IMPORT_DIRECTORY.size + 1, c.IMPORT_DIRECTORY.size):
+            names, _, _, library, slot = image.unpack(c.IMPORT_DIRECTORY, at)
+            if not (library and slot):
+                break
+            dll, names, slot = image.text(image.base + library), image.base + (names or slot), image.base + slot
+            # A damaged table may lead back into another one.
+            while slot not in slots and (value := image.unpack(c.POINTER, names)[0]):
+                is_ordinal = value & c.BY_ORDINAL
+                slots[slot] = f"{dll}#{value & 0xFFFF}" if is_ordinal else image.text(image.base + value + 2)
+                names, slot = names + WORD, slot + WORD
         return slots
-
-    def _add_imports(self, slots: dict[int, str], names: int, slot: int, library: str) -> None:
-        while slot not in slots:  # a damaged table may lead back into another one
-            (value,) = self._image.unpack(c.POINTER, names)
-            if not value:
-                return
-            ordinal = value & 0xFFFF
-            name = f"{library}#{ordinal}" if value & c.BY_ORDINAL else self._image.text(self._image.base + value + 2)
-            slots[slot] = name
-            names, slot = names + WORD, slot + WORD
 
     @cached_property
     def plt_ranges(self) -> list[tuple[int, int]]:

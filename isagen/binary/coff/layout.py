@@ -51,11 +51,10 @@ FILE_RELOCS_STRIPPED, FILE_DLL = 0x0001, 0x2000
 OPTIONAL = {0x10B: (28, 4, 96), 0x20B: (24, 8, 112)}
 ENTRY_AT = 16  # the offset of the entry point's address in the optional header
 DIRECTORY = Struct("<II")  # address and size; all addresses but those of the TLS directory are relative to the image
-EXPORTS, IMPORTS, EXCEPTIONS, BASE_RELOCATIONS, TLS, DELAYED_IMPORTS = 0, 1, 3, 5, 9, 13
+EXPORTS, IMPORTS, EXCEPTIONS, BASE_RELOCATIONS, TLS = 0, 1, 3, 5, 9
 # Flags, time, version, name, first ordinal; numbers of addresses and names; tables of addresses, names and ordinals.
 EXPORT_DIRECTORY = Struct("<IIIIIIIIII")
 IMPORT_DIRECTORY = Struct("<IIIII")  # names, time, forwarders, name of the DLL, slots
-DELAYED_IMPORT_DIRECTORY = Struct("<IIIIIIII")  # flags, name of the DLL, its handle, slots, names, and two more
 BY_ORDINAL = 1 << 63
 TLS_CALLBACKS_AT = 24  # the offset in the TLS directory of the address of the array of callbacks
 BASE_RELOCATION_BLOCK = Struct("<II")  # address and size

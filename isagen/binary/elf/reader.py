@@ -10,12 +10,11 @@ from struct import Struct
 
 from ..notes import notes_of
 from ..protocol import UNDEFINED, Relocation, Section, Symbol, SymbolKind
-from ..reader import END, Binary
+from ..reader import END, MORE_NAMES, NAMES, Binary
 from . import layout as e
 from .entries import BINDINGS, KINDS, UNWIND_TABLES, UNWINDING, section_of
 
 LONGEST_NAME = 1 << 16
-NAMES = 64  # names may overlap, but the names of a table have, together, at most so many times the bytes of its strings
 # The prefix of a sealed level's executable sections. Linkers define no __start_NAME for a NAME that starts with a dot.
 CODE_SECTION = ".isa_text."
 
@@ -123,7 +122,7 @@ class Elf(Binary):
         """Yield the symbols of a table, from number `first` on."""
         if table is None:
             return
-        size, left = self.layout.symbol.size, NAMES * self.sections[table.link].size + LONGEST_NAME
+        size, left = self.layout.symbol.size, NAMES * self.sections[table.link].size + MORE_NAMES
         raw = self.content(table)[first * size :]
         for number, values in enumerate(self.layout.symbol.iter_unpack(raw[: len(raw) // size * size]), first):
             symbol = self._symbol(table, number, values)
