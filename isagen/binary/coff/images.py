@@ -49,22 +49,18 @@ class Image(Coff):
             raise self.fail("its headers are cut off, or its address is one that no process has")
         self.fixed = bool(self.flags & c.FILE_RELOCS_STRIPPED)
         self.stripped = not (self.symbols_at and self.symbol_count)
-        self._read_symbol_places()
+        if self.stripped:
+            self.symbols_at, self.symbol_count = len(self.data), 0
+        self.entry, self.strings_end = c.SYMBOL, len(self.data)
+        self.strings_at = self.symbols_at + self.symbol_count * self.entry.size
+        if self.strings_at > len(self.data):
+            raise self.fail("its table of symbols is cut off")
         self.sections = (NULL, *self._sections(count))
         if sum(section.stored for section in self.sections) > len(self.data):
             raise self.fail("its sections overlap")
         symbols = [*self._of_table(), *self._exported()]
         self._symbols = {symbol.number: symbol for symbol in symbols}
         self._read_levels()
-
-    def _read_symbol_places(self) -> None:
-        self.entry = c.SYMBOL
-        if self.stripped:
-            self.symbols_at, self.symbol_count = len(self.data), 0
-        self.strings_at = self.symbols_at + self.symbol_count * self.entry.size
-        self.strings_end = len(self.data)
-        if self.strings_at > len(self.data):
-            raise self.fail("its table of symbols is cut off")
 
     def _sections(self, count: int) -> Iterator[Section]:
         for index in range(1, count + 1):

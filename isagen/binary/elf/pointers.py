@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 
 from ..protocol import RelocationTypes, Section, SymbolKind, Target, within
 from ..reader import Pointers
@@ -60,22 +61,25 @@ class ElfPointers(Pointers):
         )
 
     @cached_property
-    def _slots(self) -> dict[int, tuple[str, int]]:
-        """The value of each pointer that the loader writes, by the pointer's address.
+    def _relocated(self) -> tuple[dict[int, Target], set[int]]:
+        """The target of each pointer that the loader writes, by the pointer's address; and the resolvers.
 
-        A value is ("address", address), ("symbol", the symbol's number) or ("resolver", the resolver's address).
         Outside `slot_ranges`, only pointers with a resolver are included.
         """
-        slots: dict[int, tuple[str, int]] = {}
+        slots: dict[int, Target] = {}
+        resolvers: set[int] = set()
         for section in self._relocation_tables() if not self.elf.relocatable else ():
-            for place, kind, symbol, addend in self.elf.relocations_in(section):
+            for place, kind, number, addend in self.elf.relocations_in(section):
                 if kind == self._kinds.resolved:
-                    slots[place] = ("resolver", addend)
+                    slots[place] = Target(resolved=True)
+                    resolvers.add(addend)
                 elif kind == self._kinds.rebased and within(self.slot_ranges, place):
-                    slots[place] = ("address", addend)
+                    slots[place] = Target(addend)
                 elif kind in self._kinds.slot and within(self.slot_ranges, place):
-                    slots[place] = ("symbol", symbol)
-        return slots
+                    symbol = self.elf.symbol_of(self.elf.dynamic_table, number)
+                    in_file = symbol.defined and symbol.kind != SymbolKind.RESOLVER
+                    slots[place] = Target(symbol.address if in_file else 0, symbol.name)
+        return slots, resolvers
 
     def _relocation_tables(self) -> Iterator[Section]:
         """Yield the sections of relocations that the loader applies."""
@@ -83,25 +87,17 @@ class ElfPointers(Pointers):
 
     @cached_property
     def resolvers(self) -> tuple[int, ...]:
-        addresses = {address for named, address in self._slots.values() if named == "resolver"}
-        for table in {self.elf.symbol_table, self.elf.dynamic_table}:
-            symbols = self.elf.symbols_of(table)
-            addresses.update(s.address for s in symbols if s.kind == SymbolKind.RESOLVER and s.defined)
-        return tuple(sorted(addresses))
+        symbols = chain(*map(self.elf.symbols_of, {self.elf.symbol_table, self.elf.dynamic_table}))
+        named = (s.address for s in symbols if s.kind == SymbolKind.RESOLVER and s.defined)
+        return tuple(sorted(self._relocated[1].union(named)))
 
     def follow(self, slot: int) -> Target:
-        named, value = self._slots.get(slot, ("none", 0))
-        if named == "address":
-            return Target(value)
-        if named == "symbol":
-            symbol = self.elf.symbol_of(self.elf.dynamic_table, value)
-            in_file = symbol.defined and symbol.kind != SymbolKind.RESOLVER
-            return Target(symbol.address if in_file else 0, symbol.name)
-        if named == "none" and within(self.slot_ranges, slot):
+        slots, _ = self._relocated
+        if slot not in slots and within(self.slot_ranges, slot):
             # No relocation names the slot: the file is linked at a fixed address, or .relr.dyn relocates the slot.
             value = self.elf.word_at(slot)
             return Target(value, null=not value)
-        return Target(resolved=named == "resolver")
+        return slots.get(slot, Target())
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         for address in self.resolvers:

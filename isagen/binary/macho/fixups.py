@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from ..reader import NAMES
@@ -107,10 +106,8 @@ def by_opcodes(data: bytes, segments: Sequence[Segment], fields: Sequence[int]) 
     rebases, binds, weak, lazy = (Stream(data, *fields[at : at + 2]) for at in (2, 4, 6, 8))
     for offset, fixup in _run(rebases, REBASE_OPCODES, segments, len(data)):
         yield fixup._replace(address=int.from_bytes(data[offset : offset + 8], "little"))
-    of_others = chain(
-        _run(binds, BIND_OPCODES, segments, len(data)), _run(lazy, BIND_OPCODES, segments, len(data), is_lazy=True)
-    )
-    yield from (fixup for _, fixup in of_others)
+    yield from (fixup for _, fixup in _run(binds, BIND_OPCODES, segments, len(data)))
+    yield from (fixup for _, fixup in _run(lazy, BIND_OPCODES, segments, len(data), is_lazy=True))
     yield from (fixup._replace(own=True) for _, fixup in _run(weak, BIND_OPCODES, segments, len(data)))
 
 

@@ -41,21 +41,11 @@ class MachoImage(Macho):
 
     # ---- commands, segments and sections
 
-    def _command(self, *numbers: int) -> int:
-        """Return the offset of the first command with one of the `numbers`; 0 if there is none."""
-        return next((place for number, place, _ in self.commands() if number in numbers), 0)
-
     def _link_data(self, number: int) -> tuple[int, int]:
         """Return the offset and the size of the data that a command describes; (0, 0) if there is no such command."""
-        place = self._command(number)
+        place = next((place for found, place, _ in self.commands() if found == number), 0)
         _, _, offset, size = m.LINK_DATA.unpack_from(self.data, place) if place else (0, 0, 0, 0)
         return offset, size
-
-    @cached_property
-    def _loader_data(self) -> tuple[int, ...]:
-        """The fields of LC_DYLD_INFO; none if there is no such command."""
-        place = self._command(*m.DYLD_INFO)
-        return m.LOADER_DATA.unpack_from(self.data, place) if place else ()
 
     @cached_property
     def _segments(self) -> list[Segment]:
@@ -187,9 +177,10 @@ class MachoImage(Macho):
         if kind == m.PROGRAM and not flags & m.PIE:
             raise self.fail("it is loaded at fixed addresses (it is no PIE), which is not read")
         start, size = self._link_data(m.CHAINED_FIXUPS)
+        opcodes = next((place for number, place, _ in self.commands() if number in m.DYLD_INFO), 0)
         try:
-            if self._loader_data:
-                fixups = list(by_opcodes(self.data, self._segments, self._loader_data))
+            if opcodes:
+                fixups = list(by_opcodes(self.data, self._segments, m.LOADER_DATA.unpack_from(self.data, opcodes)))
             else:
                 fixups = list(by_chains(self.data, self._segments, self._base, start, size)) if size else []
         except (struct.error, IndexError, ValueError) as problem:
