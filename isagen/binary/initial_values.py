@@ -64,7 +64,7 @@ class InitialValues:
     def text(self, section: int, address: int, size: int) -> str:
         """Return the initial value of data as text: its bytes, and what its pointers lead to.
 
-        Local data and constants of the object to which pointers lead follow, each with a number.
+        The values of local data and constants that pointers lead to are appended, each after its number.
         """
         places = [(section, address, address + size if size else self._end(section, address))]
         numbers = {(section, address): 0}

@@ -97,7 +97,7 @@ class ObjectFile(Generic[ReaderT]):
         )
 
     def _is_merged(self, symbol: Symbol) -> bool:
-        """Return whether other objects may define a symbol too, of which linkers keep one."""
+        """Return whether linkers keep one definition of a symbol, and drop those in other objects."""
         return symbol.binding in MERGEABLE
 
     @cached_property

@@ -48,10 +48,10 @@ class Section(NamedTuple):
     `in_file`. `executable` sections contain code that is loaded. The loader or the program may write to `writable`
     sections. The program never writes to `constant` ones, but the loader may, to relocate them. Code may find the data
     of `findable` sections by name: compilers do not use the name by themselves. `unwinding` sections describe functions
-    for unwinding the stack. Linkers keep one of all `merged` sections of one symbol or name. `when_called` is when the
-    loader calls the functions whose addresses the section contains, and "" if it is no array of functions. `type`,
-    `link`, `info` and `alignment` are fields of ELF's headers. The relocations of a section
-    of COFF and Mach-O are in the file from `relocations_at` to before `relocations_end`.
+    for unwinding the stack. Of the `merged` sections with one symbol or name, linkers keep one. `when_called` is when
+    the loader calls the functions whose addresses the section contains, and "" if it is no array of functions. `type`,
+    `link`, `info` and `alignment` are fields of ELF's headers. The relocations of a section of COFF and Mach-O are in
+    the file from `relocations_at` to before `relocations_end`.
     """
 
     index: int  # type: ignore[assignment]  # tuple.index, which nothing calls

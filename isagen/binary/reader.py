@@ -34,8 +34,8 @@ class Binary:
     contains. The first item of `sections` stands for "no section". `word` is the number of bytes of a pointer.
 
     A linker script or a program may find any section of an object by name, except those of `code_and_constants`:
-    compilers use these for functions and constants, and for tables that describe functions. If there are none, every
-    constant section is such a one. Sections of which linkers keep one have the `comdat_flag`.
+    compilers use these for functions and constants, and for tables that describe functions. If it is empty, all
+    constant sections count. Linkers keep one of the sections that have the `comdat_flag` and one symbol or name.
     """
 
     format: str

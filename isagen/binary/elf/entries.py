@@ -22,7 +22,7 @@ ARRAY_TYPES = {e.SHT_PREINIT_ARRAY: WHEN_LOADED, e.SHT_INIT_ARRAY: WHEN_LOADED, 
 # The linker joins the parts of such a section from all objects to one function, which the loader calls.
 LOADER_FUNCTIONS = {".init": WHEN_LOADED, ".fini": AT_EXIT}
 UNWINDING = ".eh_frame"
-# Writable sections of which the loader alone writes: constants with addresses, and pointers to functions for unwinding.
+# Writable sections to which only the loader writes: constants with addresses, and pointers for unwinding.
 RELOCATED_ONLY = (".data.rel.ro", ".data.rel.local.DW.ref.", ".data.DW.ref.")
 # Tables for unwinding the stack: no code is called through their pointers.
 UNWIND_TABLES = (UNWINDING, ".gcc_except_table")
