@@ -88,7 +88,9 @@ def test_what_is_linked_into_a_private_module_may_use_its_level():
         found = merge(records)
         assert set(found.outside) == {"avx", "avx2"}
         assert found.levels == {"AVX512": ("avx", "avx512_f")}
-    sets = InstructionSets(features_of(private.features), decoder_of(FORMATS[0].architecture(_x86_head()), ""))
+    sets = InstructionSets(
+        features_of(private.features), decoder_of(FORMATS[0].readers[0].architecture_of(_x86_head()), "")
+    )
     assert judged_by(private, sets).endswith("private module of level AVX2, all of it with avx avx2")
 
 
