@@ -46,8 +46,7 @@ def chosen(subject: Subject) -> tuple[Tested, Collection[int]]:
             if reference.kind is Kind.ADDRESS
         )
         choices = {number for number in taken if number >= 0}
-        is_given_features = any(code.decoder.takes_features(raw) for _, raw in code.raw(number))
-        detects = is_given_features or any(map(references.detects_features, parts))
+        detects = code.decoder.passes_features or any(map(references.detects_features, parts))
         if not detects and not (stripped and any(_reads(subject, part) for part in parts)):
             untested |= choices
             continue

@@ -95,7 +95,8 @@ class Decoder(Protocol):
     `name` is the name of the processor and of its features file, `abi` the conventions of the code, and `invalid` the
     code of bytes that are no known instruction. `longest` is the size of the longest instruction in bytes, and
     `jump_size` that of the largest entry of the PLT. `pad` matches what assemblers and linkers put between functions. A
-    function may start with data of `mark_size` bytes, which start with `mark`.
+    function may start with data of `mark_size` bytes, which start with `mark`. If the loader `passes_features` to
+    resolvers, each resolver counts as one that tests features.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Decoder(Protocol):
     pad: re.Pattern[bytes]
     mark: bytes = b""
     mark_size: int = 0
+    passes_features: bool = False
 
     def __hash__(self) -> int:
         return id(self)  # decoders are keys of caches
@@ -158,10 +160,6 @@ class Decoder(Protocol):
         `words` maps the address of each 32-bit word of these variables to the number of its first bit. `slots` maps the
         addresses of the linker's pointers to these variables to the variables' addresses.
         """
-
-    def takes_features(self, raw: bytes) -> bool:
-        """Return whether a resolver with the code `raw` reads features that the loader passes to it."""
-        return False
 
     def codes_of(self, mnemonic: str) -> Codes:
         """Return the codes of a mnemonic; the empty set if the decoder does not know it."""

@@ -37,6 +37,7 @@ class RowDecoder(Decoder, ABC):
     key: int
     ends: tuple[str, ...]
     invalid = INVALID
+    passes_features = True
     known: Mapping[int, int] = {}
 
     def __init__(self, abi: Abi) -> None:
@@ -76,10 +77,6 @@ class RowDecoder(Decoder, ABC):
     @abstractmethod
     def copied(self, word: int) -> tuple[int, int] | None:
         """Return (to, from) of an instruction that copies a register, or its sum with a constant; None for others."""
-
-    @abstractmethod
-    def reads_first(self, word: int) -> bool:
-        """Return whether an instruction reads the register of the first argument."""
 
     # ---- the protocol
 
@@ -214,12 +211,3 @@ class RowDecoder(Decoder, ABC):
     ) -> frozenset[int]:
         """Return -1, a test of unknown bits: masks are in registers, whose values are not followed."""
         return frozenset({-1})
-
-    def takes_features(self, raw: bytes) -> bool:
-        """Return whether code reads its first argument, in which the loader passes features to a resolver."""
-        for _, _, word in self.steps(raw, 0):
-            if word == NO_WORD or self.reads_first(word):
-                return word != NO_WORD
-            if self.is_call(word) or self.argument_registers[0] in self.written(word):
-                return False
-        return False

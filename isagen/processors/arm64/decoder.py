@@ -12,7 +12,7 @@ from ..decoding import Abi, Codes, Kind
 from ..decoding import Instruction as AnyInstruction
 from ..encodings import INVALID, NO_WORD
 from ..row_decoder import Instruction, RowDecoder, Step
-from .words import PAGE, access, branch_target, is_call, reads_first, written
+from .words import PAGE, access, branch_target, is_call, written
 
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
 NO_REGISTER = 31  # the zero register or the stack pointer, depending on the instruction
@@ -34,7 +34,7 @@ class Arm64Decoder(RowDecoder):
     ends = ("ret", "eret", "drps", "brk", "hlt", "udf")
 
     branch_target, is_call = staticmethod(branch_target), staticmethod(is_call)
-    reads_first, written = staticmethod(reads_first), staticmethod(written)
+    written = staticmethod(written)
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)

@@ -75,19 +75,6 @@ def written(word: int) -> tuple[int, ...]:
     return ()
 
 
-def reads_first(word: int) -> bool:
-    """Return whether an instruction reads the general register 0."""
-    base, group = word >> 5 & 31, word >> 25 & 15
-    if word & 0x7C000000 == 0x34000000:  # CBZ to TBNZ
-        return word & 31 == 0
-    if group in (8, 9):  # data processing with an immediate, except ADR and MOVZ
-        return base == 0 and word >> 23 & 7 not in (0, 1, 5)
-    if group & 7 == 5:
-        return 0 in (base, word >> 16 & 31)
-    is_store = group & 5 == 4 and not word >> 26 & 1 and not word >> 22 & 3
-    return is_store and word & 31 == 0
-
-
 def _written_by_access(word: int, low: int, base: int) -> tuple[int, ...]:
     vector, options = word >> 26 & 1, word >> 22 & 3
     registers: tuple[int, ...] = ()

@@ -179,9 +179,6 @@ class RiscvDecoder(RowDecoder):
             return added[0], added[1]
         return (written[0], accessed.base) if accessed is not None and accessed.is_load and written else None
 
-    def reads_first(self, word: int) -> bool:
-        return word < 1 << 32 and w.reads(word, self.argument_registers[0])
-
     def memory_bytes(self, instruction: AnyInstruction) -> int:
         assert isinstance(instruction, Instruction)
         accessed = w.access(instruction.word)

@@ -165,22 +165,3 @@ def _writes(word: int) -> bool:
     if code == VECTOR:
         return function == SETS or (function == 2 and word >> 26 == 0x10)  # VSETVL; VMV.X.S, VCPOP and VFIRST
     return code in WRITING or (code == SYSTEM and function & 3 != 0)
-
-
-def reads(word: int, register: int) -> bool:
-    """Return whether an instruction reads a general register as its first or second operand."""
-    code, field = opcode(word), word >> 2 & 31
-    if not is_compressed(word):
-        first = code in (0x03, 0x07, 0x13, 0x1B, 0x23, 0x27, 0x2F, 0x33, 0x3B, 0x63, 0x67)
-        second = code in (0x23, 0x2F, 0x33, 0x3B, 0x63)
-        return (first and word >> 15 & 31 == register) or (second and word >> 20 & 31 == register)
-    if code in (C_ADDI, C_ADDIW, C_SLLI):
-        return destination(word) == register
-    if code == C_JUMPS:
-        return field == register or (destination(word) == register and (not field or bool(word >> 12 & 1)))
-    if code in (0x2A, 0x2C, 0x2E):  # stores to the stack
-        return field == register and code != 0x2A
-    if code in (C_ALU, C_BEQZ, C_BNEZ, C_LW, C_LD, C_SW, C_SD, C_ZCB):
-        stores = code in (C_SW, C_SD) or (code == C_ALU and word >> 10 & 3 == 3)
-        return small(word >> 7) == register or (stores and small(word >> 2) == register)
-    return False

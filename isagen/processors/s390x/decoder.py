@@ -82,9 +82,6 @@ class S390xDecoder(RowDecoder):
     def shown(self, instruction: Instruction) -> str:
         return super().shown(instruction)[: 2 * (instruction.next_ip - instruction.ip)]
 
-    def reads_first(self, word: int) -> bool:
-        return w.reads(word, self.argument_registers[0])
-
     def memory_bytes(self, instruction: AnyInstruction) -> int:
         assert isinstance(instruction, Instruction)
         operation = w.operation(instruction.word)

@@ -122,20 +122,17 @@ def at_base(word: int) -> tuple[int, int] | None:
     return base, displacement
 
 
-COMPARISONS = frozenset(
-    {0x15, 0x19, 0x49, 0x55, 0x59, 0xBD, 0xA70E, 0xA70F, 0xB920, 0xB921, 0xB930, 0xB931, 0xB9CD, 0xB9CF}
-    | {0xE320, 0xE321, 0xE330, 0xE331, 0xE334, 0xE355, 0xE359, 0xE379, 0xE3CD, 0xE3CF, 0xEB20, 0xEB21}
-    | {*range(0xA700, 0xA704), *range(0xC20C, 0xC210)}
-)
-# Stores, SI, floating-point and vector instructions, and branches: they write no general register.
+# Stores, comparisons, SI, floating-point and vector instructions, and branches: they write no general register.
 WRITES_NONE = frozenset(
     {BRC, BRCL, 0x07, 0x90, 0xBE, 0xE325, 0xE326, 0xE32E, 0xE336, 0xE38E, 0xE3C3, 0xE3C7, 0xE3CB}
     | {*range(0x20, 0x40), *range(0x60, 0x71), *range(0x72, 0x80), *range(0x91, 0x98), *range(0xD0, 0xE0)}
     | {*range(0xF0, 0x100), *range(0xE500, 0xE600), *range(0xED00, 0xEE00), *range(0xB300, 0xB390)}
     | {0xEB24, 0xEB26, 0xEB2C, 0xEB2D, 0xEB90, 0xEBE3, 0xEBF3, *range(0xEB51, 0xEB58), 0xEB6A, 0xEB6E, 0xEB7A, 0xEB7E}
     | {*range(0xEC64, 0xEC66), *range(0xEC70, 0xEC80), *COMPARE_AND_BRANCH, *range(0xC600, 0xC610)}
+    | {0x15, 0x19, 0x49, 0x55, 0x59, 0xBD, 0xA70E, 0xA70F, 0xB920, 0xB921, 0xB930, 0xB931, 0xB9CD, 0xB9CF}
+    | {0xE320, 0xE321, 0xE330, 0xE331, 0xE334, 0xE355, 0xE359, 0xE379, 0xE3CD, 0xE3CF, 0xEB20, 0xEB21}
+    | {*range(0xA700, 0xA704), *range(0xC20C, 0xC210)}
     | set(WRITING)
-    | COMPARISONS
 )
 VECTOR_TO_GENERAL = frozenset({0xE721, 0xE727, 0xE650, 0xE652, 0xE658, 0xE65A})  # VLGV, LCBB, VCVB, VCVBG, VCLZDP
 RANGES = frozenset({0x98, 0xEB04, 0xEB96, 0xEB98})  # LM and others load all registers from the first to the third
@@ -169,27 +166,3 @@ def copied(word: int) -> tuple[int, int] | None:
         return word >> 20 & 15, word >> 16 & 15
     base = at_base(word) if code in (LA, LAY) else None
     return (first_register(word), base[0]) if base is not None else None
-
-
-def reads(word: int, register: int) -> bool:
-    """Return whether an instruction reads a general register, as far as its format shows."""
-    code, first, second = operation(word), first_register(word), word >> 32 & 15
-    size_of = size(word >> 40)
-    if size_of == 2:
-        return second == register or (first == register and code in COMPARISONS)
-    if code >> 8 in (0xB2, 0xB9):
-        return word >> 16 & 15 == register or (word >> 20 & 15 == register and code in COMPARISONS)
-    if code >> 8 in (0xA5, 0xA7):
-        loads = code in (BRC, BRAS, 0xA708, 0xA709) or (code >= 0xA50C and code < 0xA510)
-        return first == register and not loads
-    if code >> 8 in (0xC0, 0xC2):
-        return first == register and code not in (LARL, 0xC001, BRCL, BRASL, 0xC00E, 0xC00F)
-    if code >> 8 == 0xEC:
-        return register in (first, second)
-    has_memory = code < 0x100 or code >> 8 in (0xE3, 0xE5, 0xE7, 0xEB)
-    stores = (code in WRITING or code in COMPARISONS) and code not in WITHOUT_INDEX
-    return has_memory and (
-        word >> 28 & 15 == register
-        or (second == register and code not in WITHOUT_INDEX)
-        or (first == register and stores)
-    )
