@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from .addresses import Addresses, Found
 from .decoding import LEAVES, Abi, Codes, Decoder, Kind, Reference
 from .decoding import Instruction as AnyInstruction
-from .encodings import INVALID, NO_WORD, Encodings
+from .encodings import INVALID, Encodings
 from .instructions import OR, Instructions, normal_name
 
 FOLDER = Path(__file__).parent
@@ -45,8 +45,6 @@ class RowDecoder(Decoder, ABC):
         self.encodings = Encodings(FOLDER / self.name, self.key)
         forms = enumerate(self.encodings.forms)
         self.end_codes = {code for code, form in forms if form.mnemonic.startswith(self.ends)}
-        self.argument_registers = [int(name[1:]) for name in abi.arguments]
-        self.preserved_registers = {int(name[1:]) for name in abi.preserved}
 
     # ---- what a processor defines
 
@@ -73,10 +71,6 @@ class RowDecoder(Decoder, ABC):
     @abstractmethod
     def written(self, word: int) -> Sequence[int]:
         """Return the general registers that an instruction other than a call writes."""
-
-    @abstractmethod
-    def copied(self, word: int) -> tuple[int, int] | None:
-        """Return (to, from) of an instruction that copies a register, or its sum with a constant; None for others."""
 
     # ---- the protocol
 
@@ -163,7 +157,7 @@ class RowDecoder(Decoder, ABC):
     def forget(self, addresses: Addresses, word: int) -> None:
         """If an instruction is a call, forget the addresses in registers that calls may change."""
         if self.is_call(word):
-            addresses.forget({*addresses.formed, *addresses.loaded} - self.preserved_registers)
+            addresses.forget({*addresses.formed, *addresses.loaded} - self.abi.preserved)
 
     def text(self, instruction: AnyInstruction) -> str:
         """Return the mnemonic with a branch's target, or with the word, because operands are not decoded."""
@@ -175,36 +169,6 @@ class RowDecoder(Decoder, ABC):
     def shown(self, instruction: Instruction) -> str:
         """Return an instruction's word in hexadecimal digits."""
         return f"{instruction.word:0{2 * (instruction.next_ip - instruction.ip)}x}"
-
-    def call_arguments(
-        self,
-        raw: bytes,
-        address: int,
-        formed: Mapping[int, int],
-        join_points: Container[int],
-        calls: Mapping[int, Sequence[int]],
-    ) -> Mapping[int, Sequence[int]]:
-        values: dict[int, int] = {}  # by register
-        arguments = {}
-        numbers = self.argument_registers
-        for at, _, word in self.steps(raw, address):
-            if word == NO_WORD:
-                continue
-            if at in join_points:
-                values.clear()
-            if at in calls:
-                arguments[at] = [values.get(numbers[place], 0) for place in calls[at]]
-            if self.is_call(word):
-                values = {register: value for register, value in values.items() if register in self.preserved_registers}
-                continue
-            value, written = formed.get(at, 0), self.written(word)
-            if not value and (copied := self.copied(word)) is not None:
-                value = values.get(copied[1], 0)
-            for register in written:
-                values.pop(register, None)
-            if value and written:
-                values[written[0]] = value
-        return arguments
 
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]

@@ -24,11 +24,8 @@ RELOCATIONS = RelocationTypes(
 # Arm, "Procedure Call Standard for the Arm 64-bit Architecture", 6.1.1.
 ELF = Abi(
     machine=183,  # EM_AARCH64
-    bits=64,
-    order="little",
     relocations=RELOCATIONS,
-    arguments=("X0", "X1", "X2", "X3", "X4", "X5", "X6", "X7"),
-    preserved=("X19", "X20", "X21", "X22", "X23", "X24", "X25", "X26", "X27", "X28", "X29"),
+    preserved=frozenset(range(19, 30)),
 )
 # Mach-O (Apple's <mach-o/arm64/reloc.h>): UNSIGNED, BRANCH26, PAGE21, PAGEOFF12, GOT_LOAD_PAGE21, GOT_LOAD_PAGEOFF12,
 # POINTER_TO_GOT, TLVP_LOAD_PAGE21, TLVP_LOAD_PAGEOFF12.

@@ -85,10 +85,6 @@ class Arm64Decoder(RowDecoder):
             return NOTHING if _is_page(word, at, formed) else (Kind.ADDRESS, formed)
         return _of_memory(word, at, addresses, linked)
 
-    def copied(self, word: int) -> tuple[int, int] | None:
-        is_move = word & 0xFFE0FFE0 == 0xAA0003E0 and word >> 16 & 31 != NO_REGISTER
-        return (word & 31, word >> 16 & 31) if is_move else None
-
     def memory_bytes(self, instruction: AnyInstruction) -> int:
         assert isinstance(instruction, Instruction)
         word = instruction.word

@@ -27,10 +27,7 @@ RELOCATIONS = RelocationTypes(
 # RISC-V ABIs Specification, 2.1: registers by number.
 ELF = Abi(
     machine=243,  # EM_RISCV
-    bits=64,
-    order="little",
     relocations=RELOCATIONS,
-    arguments=tuple(f"x{number}" for number in range(10, 18)),
-    preserved=tuple(f"x{number}" for number in (2, 3, 4, 8, 9, *range(18, 28))),
+    preserved=frozenset({2, 3, 4, 8, 9, *range(18, 28)}),
 )
 ABIS = {"elf": ELF}

@@ -13,7 +13,7 @@ from iced_x86 import Code, FlowControl, FormatterSyntax, Mnemonic, OpKind
 
 from ..decoding import SMALL, Abi, Codes, Decoder, Instruction, Kind, Reference
 from .instructions import codes_of, needs, numbers, width
-from .tracking import NUMBERS, Tracking
+from .tested_bits import NUMBERS, tested_bits
 
 CODE = attrgetter("code")  # `map` with it is faster than a generator expression
 # The instructions that one call decodes, in less than 0.1 s: Python handles Ctrl-C only between calls of C functions.
@@ -38,7 +38,7 @@ ENDS = frozenset({FlowControl.RETURN, FlowControl.EXCEPTION})
 TILE = 1024
 
 
-class X86Decoder(Tracking, Decoder):
+class X86Decoder(Decoder):
     """The instructions of x86-64."""
 
     name = "x86"
@@ -54,9 +54,9 @@ class X86Decoder(Tracking, Decoder):
     )
 
     codes_of, width, needs = staticmethod(codes_of), staticmethod(width), staticmethod(needs)
+    tested_bits = staticmethod(tested_bits)
 
     def __init__(self, abi: Abi) -> None:
-        super().__init__(abi)
         self.abi = abi
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
