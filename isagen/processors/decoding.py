@@ -6,14 +6,15 @@ A `code` is a decoder's number for one encoding of one instruction.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import NamedTuple, Protocol
 
 from ..binary.protocol import RelocationTypes
 from ..binary.reader import Binary
-from .instructions import Instructions
+from .instructions import OR, Instructions, normal_name
 
 Codes = frozenset[int]
 
@@ -46,6 +47,13 @@ CALLS = frozenset({Kind.CALL, Kind.CALL_SLOT, Kind.CALL_UNKNOWN})
 # After these, control does not go on to the next instruction.
 LEAVES = frozenset({Kind.JUMP, Kind.JUMP_SLOT, Kind.JUMP_UNKNOWN, Kind.END, Kind.INVALID})
 SMALL = 4  # the largest size in bytes of the number that FLAG reads
+
+
+class Form(NamedTuple):
+    """The instructions with one code: their mnemonic, and the features that they need, by the decoder's names."""
+
+    mnemonic: str
+    needs: tuple[str, ...]
 
 
 class Reference(NamedTuple):
@@ -91,15 +99,16 @@ class Instruction(Protocol):
 class Decoder(Protocol):
     """The instructions of one processor; its decoder is a subclass.
 
-    `name` is the name of the processor and of its features file, `abi` the conventions of the code, and `invalid` the
-    code of bytes that are no known instruction. `longest` is the size of the longest instruction in bytes, and
-    `jump_size` that of the largest entry of the PLT. `pad` matches what assemblers and linkers put between functions. A
-    function may start with data of `mark_size` bytes, which start with `mark`. If the loader `passes_features` to
-    resolvers, each resolver counts as one that tests features.
+    `name` is the name of the processor and of its features file, `abi` the conventions of the code, `forms` the
+    instructions by code, and `invalid` the code of bytes that are no known instruction. `longest` is the size of the
+    longest instruction in bytes, and `jump_size` that of the largest entry of the PLT. `pad` matches what assemblers
+    and linkers put between functions. A function may start with data of `mark_size` bytes, which start with `mark`. If
+    the loader `passes_features` to resolvers, each resolver counts as one that tests features.
     """
 
     name: str
     abi: Abi
+    forms: Sequence[Form]
     invalid: int
     longest: int
     jump_size: int
@@ -145,17 +154,34 @@ class Decoder(Protocol):
         addresses of the linker's pointers to these variables to the variables' addresses.
         """
 
-    def codes_of(self, mnemonic: str) -> Codes:
-        """Return the codes of a mnemonic; the empty set if the decoder does not know it."""
-
     def width(self, code: int) -> int:
         """Return the width in bits of the widest vector or tile register of a code; 0 if it has none."""
 
     def memory_bytes(self, instruction: Instruction) -> int:
         """Return the size of an instruction's memory access in bytes; 1 if it has none."""
 
+    def codes_of(self, mnemonic: str) -> Codes:
+        """Return the codes of a mnemonic; the empty set if the decoder does not know it."""
+        return frozenset(code for code, form in enumerate(self.forms) if form.mnemonic == mnemonic)
+
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
         """Return the features that each code needs, without codes that are harmless on every CPU.
 
         The name "a or b" means that the CPU needs one of the two features.
         """
+        ours = {normal_name(name): name for name in rules.features}
+
+        def name_of(feature: str) -> str:
+            return rules.names.get(feature) or ours.get(normal_name(feature), feature.lower())
+
+        @cache
+        def names_of(features: tuple[str, ...]) -> frozenset[str]:
+            needed = (one.split(OR) for one in features if rules.always.isdisjoint(one.split(OR)))
+            named = (
+                [rules.names.get(one) or ours.get(normal_name(one), one.lower()) for one in some] for some in needed
+            )
+            return frozenset(OR.join(dict.fromkeys(some)) for some in named)
+
+        forms = enumerate(self.forms)
+        needed = ((code, names_of(form.needs)) for code, form in forms if form.mnemonic not in rules.harmless)
+        return {code: names for code, names in needed if names}

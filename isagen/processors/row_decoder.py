@@ -1,21 +1,66 @@
-"""The base class of decoders that look up instructions in a table of encodings (`encodings`)."""
+"""The base class of decoders that look up instructions in a table of encodings, `instructions.toml`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+from ..model.errors import AuditError
+from ..model.toml import read_toml
 from .addresses import Addresses, Found
-from .decoding import LEAVES, Abi, Codes, Decoder, Kind, Reference
+from .decoding import LEAVES, Abi, Codes, Decoder, Form, Kind, Reference
 from .decoding import Instruction as AnyInstruction
-from .encodings import INVALID, Encodings
-from .instructions import OR, Instructions, normal_name
 
+INVALID = 0
+NO_WORD = -1  # in place of a word: the bytes are not a whole instruction
+CACHED = 1 << 18  # words at most
 FOLDER = Path(__file__).parent
 MOST_WALKS = 6  # through a function: if loops are nested, each walk may find the registers of more blocks
 Step = tuple[int, int, int]  # address of an instruction, the address after it, its word
+
+
+class Encodings(dict[int, int]):
+    """The code of each word; words are decoded on first use. A code is an index of `forms` and `widths`.
+
+    Rows are indexed by the bits of a word in the mask `key`. The cache has a limited size, because a large file has
+    millions of different branches.
+    """
+
+    def __init__(self, folder: Path, key: int) -> None:
+        self.forms, self.widths = [Form("", ())], [0]
+        self._key = key
+        rows = []
+        for group in read_toml(folder / "instructions.toml", AuditError).tables("groups"):
+            needs = group.strings("needs")
+            for line in group.string("words").splitlines():
+                mnemonic, width, mask, *values = line.split()
+                form = Form(mnemonic, needs)
+                if (form, int(width)) != (self.forms[-1], self.widths[-1]):
+                    self.forms.append(form)
+                    self.widths.append(int(width))
+                rows += [(int(mask, 16), int(value, 16), len(self.forms) - 1) for value in values]
+        self.rows: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for row in sorted(rows, key=lambda row: -row[0].bit_count()):
+            for index in _matching(key, row[0], row[1]):
+                self.rows[index].append(row)
+
+    def __missing__(self, word: int) -> int:
+        rows = self.rows.get(word & self._key, ()) if word != NO_WORD else ()
+        code = next((code for mask, value, code in rows if word & mask == value), INVALID)
+        if len(self) >= CACHED:
+            self.clear()
+        self[word] = code
+        return code
+
+
+def _matching(key: int, mask: int, value: int) -> list[int]:
+    """Return all numbers within the bits of `key` that equal `value` in the bits of `mask`."""
+    free = [1 << place for place in range(key.bit_length()) if key & ~mask & 1 << place]
+    return [value & key | sum(bits) for count in range(len(free) + 1) for bits in combinations(free, count)]
 
 
 class Instruction(NamedTuple):
@@ -43,7 +88,8 @@ class RowDecoder(Decoder, ABC):
     def __init__(self, abi: Abi) -> None:
         self.abi = abi
         self.encodings = Encodings(FOLDER / self.name, self.key)
-        forms = enumerate(self.encodings.forms)
+        self.forms = self.encodings.forms
+        forms = enumerate(self.forms)
         self.end_codes = {code for code, form in forms if form.mnemonic.startswith(self.ends)}
 
     # ---- what a processor defines
@@ -74,26 +120,9 @@ class RowDecoder(Decoder, ABC):
 
     # ---- the protocol
 
-    def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
-        ours = {normal_name(name): name for name in rules.features}
-
-        def name_of(feature: str) -> str:
-            names = (rules.names.get(one) or ours.get(normal_name(one), one) for one in feature.split(OR))
-            return OR.join(dict.fromkeys(names))
-
-        result = {}
-        for code, form in enumerate(self.encodings.forms):
-            needed = frozenset(name_of(one) for one in form.needs if rules.always.isdisjoint(one.split(OR)))
-            if needed and form.mnemonic not in rules.harmless:
-                result[code] = needed
-        return result
-
-    def codes_of(self, mnemonic: str) -> Codes:
-        return frozenset(code for code, form in enumerate(self.encodings.forms) if form.mnemonic == mnemonic)
-
     def width(self, code: int) -> int:
         """See `Decoder.width`. A register whose width depends on the CPU counts as 128 bits, the smallest width."""
-        return self.encodings.forms[code].width
+        return self.encodings.widths[code]
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
         for at, after, word in self.placed(raw, address):
@@ -162,7 +191,7 @@ class RowDecoder(Decoder, ABC):
     def text(self, instruction: AnyInstruction) -> str:
         """Return the mnemonic with a branch's target, or with the word, because operands are not decoded."""
         assert isinstance(instruction, Instruction)
-        mnemonic = self.encodings.forms[instruction.code].mnemonic
+        mnemonic = self.forms[instruction.code].mnemonic
         target = self.branch_target(instruction.word, instruction.ip)
         return f"{mnemonic} {target:#x}" if target is not None else f"{mnemonic} ({self.shown(instruction)})"
 

@@ -10,9 +10,9 @@ from isagen.binary.elf.pointers import LoadedElf
 from isagen.code.code import Code
 from isagen.processors.arm64.abi import ELF
 from isagen.processors.arm64.decoder import Arm64Decoder
-from isagen.processors.encodings import INVALID
 from isagen.processors.features import read_features
 from isagen.processors.instructions import have, normal_name
+from isagen.processors.row_decoder import INVALID
 from support.llvm_mc import LlvmMc
 from support.projects import need
 

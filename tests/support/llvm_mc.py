@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from isagen.processors.encodings import INVALID, Encodings
 from isagen.processors.instructions import OR
+from isagen.processors.row_decoder import INVALID, Encodings
 
 
 @dataclass(frozen=True)

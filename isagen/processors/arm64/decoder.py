@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from ..addresses import MASK, NOTHING, Addresses, Found, signed
 from ..decoding import Abi, Codes, Kind
 from ..decoding import Instruction as AnyInstruction
-from ..encodings import INVALID, NO_WORD
-from ..row_decoder import Instruction, RowDecoder, Step
+from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
 from .words import PAGE, access, branch_target, is_call, written
 
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
@@ -38,7 +37,7 @@ class Arm64Decoder(RowDecoder):
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
-        self._lse = {code for code, form in enumerate(self.encodings.forms) if form.needs == ("lse",)}
+        self._lse = {code for code, form in enumerate(self.forms) if form.needs == ("lse",)}
 
     def placed(self, raw: bytes, address: int) -> Iterator[Step]:
         at = address

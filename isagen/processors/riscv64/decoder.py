@@ -12,8 +12,7 @@ from ...binary.reader import Binary
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import Abi, Codes, Decoder, Kind
 from ..decoding import Instruction as AnyInstruction
-from ..encodings import INVALID, NO_WORD
-from ..row_decoder import Instruction, RowDecoder, Step
+from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
 from . import words as w
 
 FLOATS = "zve32f"  # LLVM's name of the feature that floating-point vector instructions need
@@ -45,12 +44,13 @@ class RiscvDecoder(RowDecoder):
         super().__init__(abi)
         # By the size of elements: the code of a vector instruction, and its code at half precision.
         self._halves: dict[int, dict[int, int]] = {8: {}, 16: {}}
-        for code, form in enumerate(tuple(self.encodings.forms)):
+        for code, form in enumerate(tuple(self.forms)):
             if form.needs == (FLOATS,):
                 needs = "zvfhmin or zvfh" if form.mnemonic in self.of_halves else "zvfh"
                 size = 8 if form.mnemonic in self.of_bytes else 16
-                self._halves[size][code] = len(self.encodings.forms)
-                self.encodings.forms.append(form._replace(needs=(FLOATS, needs)))
+                self._halves[size][code] = len(self.forms)
+                self.forms.append(form._replace(needs=(FLOATS, needs)))
+                self.encodings.widths.append(self.width(code))
 
     def of_binary(self, binary: Binary) -> Decoder:
         """Return a decoder that knows the address in gp, which the linker's symbol of a program has."""

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import SMALL, Abi, Kind
 from ..decoding import Instruction as AnyInstruction
-from ..encodings import INVALID, NO_WORD
-from ..row_decoder import Instruction, RowDecoder, Step
+from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
 from . import words as w
 
 TRAP = 2  # the distance of a branch into its own middle, which is no instruction: compilers write it as a trap

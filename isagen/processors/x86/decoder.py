@@ -12,7 +12,7 @@ import iced_x86
 from iced_x86 import Code, FlowControl, FormatterSyntax, Mnemonic, OpKind
 
 from ..decoding import SMALL, Abi, Codes, Decoder, Instruction, Kind, Reference
-from .instructions import codes_of, needs, numbers, width
+from .instructions import forms, numbers, width
 from .tested_bits import NUMBERS, tested_bits
 
 CODE = attrgetter("code")  # `map` with it is faster than a generator expression
@@ -53,11 +53,10 @@ class X86Decoder(Decoder):
         rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x04\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
     )
 
-    codes_of, width, needs = staticmethod(codes_of), staticmethod(width), staticmethod(needs)
-    tested_bits = staticmethod(tested_bits)
+    width, tested_bits = staticmethod(width), staticmethod(tested_bits)
 
     def __init__(self, abi: Abi) -> None:
-        self.abi = abi
+        self.abi, self.forms = abi, forms()
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
         return iter(iced_x86.Decoder(64, raw, ip=address))
