@@ -61,8 +61,8 @@ def hot_loop(path: Path, features: str, own: tuple[str, ...], baseline: tuple[st
     """Return the loop of an object that uses the features `own` of its level, which lower levels do not have, most.
 
     A loop is the instructions from the target of a direct backward branch to the branch. The score of an innermost
-    loop is the share of its instructions that need such a feature, times the bytes of its widest memory access. Ties
-    are decided by the widest access, and by the number of instructions. None if there is no loop of at most `LONGEST`
+    loop is the share of its instructions that need such a feature, times the width of its widest vector register. Ties
+    are decided by this width, and by the number of instructions. None if there is no loop of at most `LONGEST`
     instructions, or if the code is not decoded.
     """
     with open_binary(path) as binary:
@@ -73,7 +73,7 @@ def hot_loop(path: Path, features: str, own: tuple[str, ...], baseline: tuple[st
         wanted = _own_codes(sets, own, baseline)
 
         def score(loop: list[Instruction]) -> tuple[float, int, int]:
-            width = max(map(decoder.memory_bytes, loop))
+            width = max(1, *map(decoder.width, {one.code for one in loop}))
             share = sum(one.code in wanted for one in loop) / max(len(loop), SHORTEST)
             return share * width, width, len(loop)
 

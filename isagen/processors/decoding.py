@@ -157,9 +157,6 @@ class Decoder(Protocol):
     def width(self, code: int) -> int:
         """Return the width in bits of the widest vector or tile register of a code; 0 if it has none."""
 
-    def memory_bytes(self, instruction: Instruction) -> int:
-        """Return the size of an instruction's memory access in bytes; 1 if it has none."""
-
     def codes_of(self, mnemonic: str) -> Codes:
         """Return the codes of a mnemonic; the empty set if the decoder does not know it."""
         return frozenset(code for code, form in enumerate(self.forms) if form.mnemonic == mnemonic)

@@ -1,10 +1,5 @@
 """The decoders' protocol: what instructions refer to, and the kinds of code that are decoded."""
 
-import signal
-from itertools import repeat
-from operator import length_hint
-from types import SimpleNamespace
-
 import pytest
 
 from isagen.binary.elf.layout import architecture_of
@@ -120,16 +115,3 @@ def test_blocks_that_only_jumps_back_reach():
     kinds = [(one.at, one.kind) for one in arm64.references(raw, 0)]
     assert (8, Kind.ADDRESS) not in kinds
     assert (0x14, Kind.BRANCH) in kinds
-
-
-def test_an_interrupt_ends_the_decoding_of_a_large_function(monkeypatch):
-    instructions = repeat(SimpleNamespace(code=1), 50_000_000)
-    monkeypatch.setattr(decoder.X86Decoder, "decode", lambda *_: instructions)
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.01)
-            decoder.X86Decoder(ELF).codes(b"", 0)
-    finally:
-        signal.signal(signal.SIGALRM, before)
-    assert length_hint(instructions) > 0

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from ..addresses import MASK, NOTHING, Addresses, Found, signed
 from ..decoding import Abi, Codes, Kind
-from ..decoding import Instruction as AnyInstruction
-from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
+from ..row_decoder import INVALID, NO_WORD, RowDecoder, Step
 from .words import PAGE, access, branch_target, is_call, written
 
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
@@ -83,14 +82,6 @@ class Arm64Decoder(RowDecoder):
             addresses.formed[word & 31] = formed
             return NOTHING if _is_page(word, at, formed) else (Kind.ADDRESS, formed)
         return _of_memory(word, at, addresses, linked)
-
-    def memory_bytes(self, instruction: AnyInstruction) -> int:
-        assert isinstance(instruction, Instruction)
-        word = instruction.word
-        if word >> 25 & 5 != 4 and word >> 29 not in (4, 5, 7):
-            return 1
-        accessed = access(word)
-        return accessed.size if accessed is not None else max(self.width(instruction.code) // 8, 1)
 
 
 def _formed(word: int, at: int, addresses: Addresses) -> int | None:

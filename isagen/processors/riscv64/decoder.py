@@ -11,7 +11,6 @@ from copy import copy
 from ...binary.reader import Binary
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import Abi, Codes, Decoder, Kind
-from ..decoding import Instruction as AnyInstruction
 from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
 from . import words as w
 
@@ -169,11 +168,3 @@ class RiscvDecoder(RowDecoder):
 
     def written(self, word: int) -> tuple[int, ...]:
         return w.written(word) if word < 1 << 32 else ()
-
-    def memory_bytes(self, instruction: AnyInstruction) -> int:
-        assert isinstance(instruction, Instruction)
-        accessed = w.access(instruction.word)
-        if accessed is not None:
-            return accessed.size
-        is_vector = instruction.word & 127 in (0x07, 0x27)
-        return max(self.width(instruction.code) // 8, 1) if is_vector else 1

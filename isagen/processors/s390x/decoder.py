@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import SMALL, Abi, Kind
-from ..decoding import Instruction as AnyInstruction
 from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
 from . import words as w
 
@@ -80,13 +79,6 @@ class S390xDecoder(RowDecoder):
 
     def shown(self, instruction: Instruction) -> str:
         return super().shown(instruction)[: 2 * (instruction.next_ip - instruction.ip)]
-
-    def memory_bytes(self, instruction: AnyInstruction) -> int:
-        assert isinstance(instruction, Instruction)
-        operation = w.operation(instruction.word)
-        known = w.READING.get(operation) or w.WRITING.get(operation) or w.FLOATS.get(operation)
-        is_vector = operation >> 8 == 0xE7 and operation & 0xFF < 0x10  # VL, VST and their like
-        return known or (max(self.width(instruction.code) // 8, 1) if is_vector else 1)
 
 
 def _unknown(word: int, operation: int) -> Kind | None:

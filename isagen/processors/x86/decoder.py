@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
 from operator import attrgetter
 
 import iced_x86
@@ -16,8 +15,6 @@ from .instructions import forms, numbers, width
 from .tested_bits import NUMBERS, tested_bits
 
 CODE = attrgetter("code")  # `map` with it is faster than a generator expression
-# The instructions that one call decodes, in less than 0.1 s: Python handles Ctrl-C only between calls of C functions.
-STRETCH = 1 << 16
 # Immediates that are large enough for an address.
 IMMEDIATES = frozenset({OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE32TO64})
 MOVES = frozenset({Mnemonic.MOV, *(number for name, number in numbers(Mnemonic).items() if name.startswith("CMOV"))})
@@ -34,8 +31,6 @@ DIRECT = {
 THROUGH = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_SLOT, FlowControl.INDIRECT_CALL: Kind.CALL_SLOT}
 UNKNOWN = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_UNKNOWN, FlowControl.INDIRECT_CALL: Kind.CALL_UNKNOWN}
 ENDS = frozenset({FlowControl.RETURN, FlowControl.EXCEPTION})
-# The size in bytes of an operand in memory whose size iced-x86 does not know: that of a tile.
-TILE = 1024
 
 
 class X86Decoder(Decoder):
@@ -62,11 +57,7 @@ class X86Decoder(Decoder):
         return iter(iced_x86.Decoder(64, raw, ip=address))
 
     def codes(self, raw: bytes, address: int) -> Codes:
-        codes: set[int] = set()
-        instructions = self.decode(raw, address)
-        while stretch := set(map(CODE, islice(instructions, STRETCH))):
-            codes |= stretch
-        return frozenset(codes)
+        return frozenset(map(CODE, self.decode(raw, address)))
 
     def references(self, raw: bytes, address: int, fixed: bool = False, linked: bool = True) -> Iterator[Reference]:
         for instruction in iced_x86.Decoder(64, raw, ip=address):
@@ -128,10 +119,3 @@ class X86Decoder(Decoder):
         formatter.rip_relative_addresses = True
         formatter.space_after_operand_separator = True
         return formatter
-
-    def memory_bytes(self, instruction: Instruction) -> int:
-        assert isinstance(instruction, iced_x86.Instruction)
-        kinds = [instruction.op_kind(number) for number in range(instruction.op_count)]
-        if OpKind.MEMORY not in kinds or instruction.mnemonic == Mnemonic.LEA:
-            return 1
-        return iced_x86.MemorySizeExt.size(instruction.memory_size) or TILE
