@@ -14,7 +14,6 @@ from ..processors.decoding import DIRECT, SLOTS, UNKNOWN, Kind, Reference
 from ..processors.instructions import CpuChecks
 from .code import Code
 
-LARGEST_WRAPPER = 64  # bytes
 IMPORTED = "__imp_"  # the prefix of the symbol of a pointer to a DLL's function
 # The kind of a call or jump through a pointer if its target is known.
 RESOLVED = {Kind.CALL_SLOT: Kind.CALL, Kind.JUMP_SLOT: Kind.JUMP}
@@ -178,11 +177,7 @@ class References:
             slot = self._jump_slot(target)
             return self._pointers.follow(slot)[:2] if slot else (0, "")
         number = self._functions.starting_at(target)
-        if number < 0:
-            return target, ""
-        if self._binary.stripped:
-            return target, self._wrapped(number)
-        name = self.code.name(number)
+        name = self.code.name(number) if number >= 0 else ""
         return target, name if name in self._callbacks else ""
 
     def _jump_slot(self, address: int) -> int:
@@ -193,22 +188,6 @@ class References:
         decoder = self.code.decoder
         references = decoder.references(self._binary.read(address, decoder.jump_size), address)
         return next((reference.address for reference in references if reference.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
-
-    def _wrapped(self, number: int) -> str:
-        """Return the name in `callbacks` of the function that an unnamed wrapper jumps to; "" if there is none.
-
-        glibc's atexit is such a wrapper: it is linked statically, so it has no name in stripped files.
-        """
-        if not self.code.sized(number) or self._functions.sizes[number] > LARGEST_WRAPPER:
-            return ""
-        for start, raw in self.code.raw(number):
-            for reference in self.code.decoder.references(raw, start):
-                if reference.kind is Kind.JUMP and within(self._pointers.plt_ranges, reference.address):
-                    name = self.resolve_plt(reference.address)[1]
-                    return name if name in self._callbacks else ""
-                if reference.kind in DIRECT or reference.kind in UNKNOWN:
-                    break
-        return ""
 
     def possible_targets(self, number: int) -> Iterator[int]:
         """Yield the addresses that a function of a linked file may call, jump to or use."""
