@@ -193,11 +193,7 @@ class RowDecoder(Decoder, ABC):
         assert isinstance(instruction, Instruction)
         mnemonic = self.forms[instruction.code].mnemonic
         target = self.branch_target(instruction.word, instruction.ip)
-        return f"{mnemonic} {target:#x}" if target is not None else f"{mnemonic} ({self.shown(instruction)})"
-
-    def shown(self, instruction: Instruction) -> str:
-        """Return an instruction's word in hexadecimal digits."""
-        return f"{instruction.word:0{2 * (instruction.next_ip - instruction.ip)}x}"
+        return f"{mnemonic} {target:#x}" if target is not None else f"{mnemonic} ({instruction.word:#x})"
 
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import SMALL, Abi, Kind
-from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
+from ..row_decoder import INVALID, NO_WORD, RowDecoder, Step
 from . import words as w
 
 TRAP = 2  # the distance of a branch into its own middle, which is no instruction: compilers write it as a trap
@@ -76,9 +76,6 @@ class S390xDecoder(RowDecoder):
         if through.mask != w.ALWAYS:  # control may go on
             return (Kind.BRANCH, target) if kind is Kind.JUMP else (Kind.CALL_UNKNOWN, 0)
         return kind, target
-
-    def shown(self, instruction: Instruction) -> str:
-        return super().shown(instruction)[: 2 * (instruction.next_ip - instruction.ip)]
 
 
 def _unknown(word: int, operation: int) -> Kind | None:
