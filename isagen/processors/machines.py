@@ -85,9 +85,4 @@ class Machine:
             found = KEY.search(CPUINFO.read_text(encoding="utf-8", errors="replace"))
         except OSError:
             found = None
-        return tidy(found[1]) if found else platform.processor()
-
-
-def tidy(name: str) -> str:
-    """Return a CPU's name on one line, without control characters and runs of spaces."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())
+        return " ".join(found[1].split()) if found else platform.processor()

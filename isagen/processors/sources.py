@@ -44,7 +44,7 @@ class Condition:
 class SourceKind:
     """A kind of source. In TOML, a feature has a source of this kind as the value of the key `name`.
 
-    Messages describe the value by `form` and `example`. `parts` are the allowed values of each part of a place. With
+    Messages contain an `example` of the value. `parts` are the allowed values of each part of a place. With
     parts, the value in TOML is an array: the place, and a bit or field of the number, which has `bits` bits. Without
     parts, the value is a string, which is the place; the field is the whole number. The C function that reads a source
     of the OS has the parameter `parameter`. Compilers predefine `macro` for the systems that have the source; if it is
@@ -53,7 +53,6 @@ class SourceKind:
 
     name: str
     bits: int
-    form: str
     example: str
     parts: tuple[Sequence[Any], ...] = ()
     parameter: str = ""
@@ -69,7 +68,7 @@ class SourceKind:
             type(part) is type(allowed[0]) and part in allowed for part, allowed in zip(place, self.parts, strict=True)
         )
         if field is None or not is_place:
-            raise entry.fail(self.name, f"must be {self.form}, not {[*place, bit]!r}", f"for example {self.example}")
+            raise entry.fail(self.name, f"{[*place, bit]!r} is no bit or field", f"write it as {self.example}")
         return Source(self.name, tuple(place)), *field
 
 
@@ -78,28 +77,10 @@ SYSTEM_MACROS = {"darwin": "__APPLE__", "windows": "_WIN32"}
 ELF = "__ELF__"
 # The kinds of sources that an OS has, for any processor: `machines.Machine` and isa_system.c.j2 read them.
 SYSTEM_KINDS = (
-    SourceKind("hwcap", 64, "[word, bit]", "[2, 14]: bit 14 of AT_HWCAP2", (range(1, 3),), "int word", ELF),
-    SourceKind(
-        "prctl",
-        31,
-        "[operation, field]",
-        "[51, [15, 0]]: the length of SVE vectors in bytes",
-        (range(1, 256),),
-        "int operation",
-        ELF,
-    ),
-    SourceKind(
-        "windows",
-        1,
-        "[feature, 0]",
-        "[43, 0]: PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE",
-        (range(1, 256),),
-        "int feature",
-        SYSTEM_MACROS["windows"],
-    ),
-    SourceKind(
-        "sysctl", 31, "a name", '"hw.optional.arm.FEAT_DotProd"', (), "const char *name", SYSTEM_MACROS["darwin"]
-    ),
+    SourceKind("hwcap", 64, "[2, 14]: bit 14 of AT_HWCAP2", (range(1, 3),), "int word", ELF),
+    SourceKind("prctl", 31, "[51, [15, 0]]: the bytes of SVE vectors", (range(1, 256),), "int operation", ELF),
+    SourceKind("windows", 1, "[43, 0]: PF_ARM_V82_DP_INSTRUCTIONS...", (range(1, 256),), "int feature", "_WIN32"),
+    SourceKind("sysctl", 31, '"hw.optional.arm.FEAT_DotProd"', (), "const char *name", "__APPLE__"),
 )
 
 

@@ -8,9 +8,7 @@ import sys
 from ..machines import Machine
 from ..sources import ELF, SourceKind
 
-HWPROBE = SourceKind(
-    "hwprobe", 64, "[key, bit]", "[4, 3]: bit 3 of RISCV_HWPROBE_KEY_IMA_EXT_0", (range(1 << 31),), macro=ELF
-)
+HWPROBE = SourceKind("hwprobe", 64, "[4, 3]: bit 3 of RISCV_HWPROBE_KEY_IMA_EXT_0", (range(1 << 31),), macro=ELF)
 SYS_RISCV_HWPROBE = 258
 
 

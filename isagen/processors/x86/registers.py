@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...model.toml import Section
-from ..machines import Machine, tidy
+from ..machines import Machine
 from ..sources import Source, SourceKind
 
 REGISTERS = ("eax", "ebx", "ecx", "edx")
 CPUID = SourceKind(
     "cpuid",
     32,
-    "[leaf, subleaf, register, bit]",
-    '[7, 0, "ebx", 5], or [0x24, 0, "ebx", [7, 0]] for a field of bits 7 to 0',
+    '[7, 0, "ebx", 5] (leaf, subleaf, register, bit), or [0x24, 0, "ebx", [7, 0]] for a field of bits 7 to 0',
     (range(1 << 32), range(1 << 32), REGISTERS),
 )
 OSXSAVE = 1 << 27  # CPUID.1:ECX
 EXTENDED = 0x80000000
-BRAND = range(EXTENDED + 2, EXTENDED + 5)  # the leaves of the CPU's name
 
 
 @dataclass(frozen=True)
@@ -83,10 +80,3 @@ class X86Machine(Machine):
         if self.xcr0 & state.xcr0 == state.xcr0:
             return True
         return state.macos_sysctl is not None and self.sysctl(state.macos_sysctl) == 1
-
-    def cpu_name(self) -> str:
-        """Return the CPU's name from CPUID, or else from Linux or Python."""
-        if BRAND[-1] > self._last(BRAND[0]):
-            return super().cpu_name()
-        raw = b"".join(struct.pack("<4I", *self.cpuid(leaf, 0)) for leaf in BRAND)
-        return tidy(raw.split(b"\0")[0].decode("ascii", errors="replace")) or super().cpu_name()
