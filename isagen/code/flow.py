@@ -6,7 +6,7 @@ from bisect import bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..processors.decoding import DIRECT, LEAVES, Decoder, Kind, Reference
+from ..processors.decoding import LEAVES, Decoder, Kind, Reference
 
 STEP = 4096  # bytes that are decoded at a time
 
@@ -45,46 +45,25 @@ def follow(
         if index >= 0 and block_start < blocks[index][1]:
             continue
         limit = min(high, blocks[index + 1][0]) if index + 1 < len(blocks) else high
-        block_end = block_start
-        while block_end < limit:
+        block_end, left = block_start, False  # `left`: control does not go on
+        while block_end < limit and not left:
             size = min(STEP + decoder.longest, high - block_end)
-            stop, kind = _stretch(decoder, read(block_end, size), block_end, target, low, high, entries)
-            if kind is Kind.INVALID:
-                # An instruction that is cut off at the end of the bytes read is decoded again with the next bytes.
-                if stop + decoder.longest >= block_end + size and block_end + size < high and stop > block_end:
-                    block_end = stop
-                    continue
-                decodable = False
+            after = stop = block_end + size
+            for reference in decoder.references(read(block_end, size), block_end):
+                if reference.kind in (Kind.JUMP, Kind.BRANCH) and low <= (entry := target(reference)) < high:
+                    entries.append(entry)
+                if reference.kind is Kind.INVALID:
+                    stop = reference.at
+                    # If the end of the bytes read cuts the instruction off, it is decoded again with the next bytes.
+                    left = after == high or stop + decoder.longest < after or stop == block_end
+                    decodable = decodable and not left
+                    break
+                if left := reference.kind in LEAVES:
+                    stop = reference.after
+                    break
             block_end = min(stop, limit)
-            if kind is not None:
-                break
-        else:
-            if limit == high:
-                end = high
+        if not left and limit == high:
+            end = high
         if block_end > block_start:
             insort(blocks, (block_start, block_end))
     return Flow(tuple(blocks), end, decodable)
-
-
-def _stretch(
-    decoder: Decoder,
-    raw: bytes,
-    address: int,
-    target: Callable[[Reference], int],
-    low: int,
-    high: int,
-    entries: list[int],
-) -> tuple[int, Kind | None]:
-    """Decode `raw` up to the first instruction that does not continue with the next. Add targets of jumps to `entries`.
-
-    Return the address after that instruction, and the instruction's kind. For an invalid instruction, return its own
-    address. If all instructions continue, return the address after `raw`, and None.
-    """
-    for reference in decoder.references(raw, address):
-        if reference.kind in DIRECT and reference.kind != Kind.CALL:
-            entry = target(reference)
-            if low <= entry < high:
-                entries.append(entry)
-        if reference.kind in LEAVES:
-            return reference.at if reference.kind is Kind.INVALID else reference.after, reference.kind
-    return address + len(raw), None
