@@ -61,16 +61,10 @@ def normal_name(name: str) -> str:
 
 def read_instructions(section: Section, features: Collection[str]) -> Instructions:
     """Read the section about instructions of a features file that defines `features`."""
-    after = dict(section.sections("after"))
     asked = section.section("asked")
     words = asked.section("words")
-    result = section.record(
+    return section.record(
         Instructions,
         features=tuple(features),
-        after={name: entry.string("after") for name, entry in after.items()},
         cpu_checks=asked.record(CpuChecks, words={name: tuple(words.array(name)) for name in words.names()}),
     )
-    for entry in after.values():
-        entry.string("reason")
-        entry.finish()
-    return result
