@@ -167,18 +167,17 @@ def features_of(name: str) -> Features:
     return read_features((find_processor(name) or audited_processor()).name)
 
 
+@cache
 def read_features(name: str) -> Features:
     """Read the features file of the processor `name`. Raises `TableError` if there is none of that name."""
     processor = find_processor(name)
     if processor is None:
         raise TableError(f"there is no features file {name!r}", remedy=did_you_mean(name, processor_names()))
-    return _read(processor)
-
-
-@cache
-def _read(processor: Processor) -> Features:
-    section = read_toml(processor.home / "features.toml", TableError, f"features {processor.name}")
-    states = dict(_states(section, processor))
+    section = read_toml(processor.home / "features.toml", TableError, f"features {name}")
+    states = {
+        state: entry.record(State, name=state, check=processor.read_state(entry))
+        for state, entry in section.sections("states")
+    }
     features = _features(section, "features", processor, states, {})
     return section.record(
         Features,
@@ -189,11 +188,6 @@ def _read(processor: Processor) -> Features:
         known_broken=read_known_broken(section.tables("known_broken"), features),
         instructions=read_instructions(section.section("instructions"), features),
     )
-
-
-def _states(section: Section, processor: Processor) -> Iterable[tuple[str, State]]:
-    for name, entry in section.sections("states"):
-        yield name, entry.record(State, name=name, check=processor.read_state(entry))
 
 
 def _features(
