@@ -168,7 +168,6 @@ class References:
         Only a function of another file, or one in `callbacks`, has a name.
         """
         if target not in self._plt_targets:
-            self._plt_targets[target] = target, ""  # the result if wrappers jump to each other
             self._plt_targets[target] = self._resolve_plt(target)
         return self._plt_targets[target]
 
