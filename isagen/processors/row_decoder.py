@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -113,10 +113,6 @@ class RowDecoder(Decoder, ABC):
     @abstractmethod
     def is_call(self, word: int) -> bool:
         """Return whether an instruction is a call."""
-
-    @abstractmethod
-    def written(self, word: int) -> Sequence[int]:
-        """Return the general registers that an instruction other than a call writes."""
 
     # ---- the protocol
 

@@ -32,7 +32,6 @@ class Arm64Decoder(RowDecoder):
     ends = ("ret", "eret", "drps", "brk", "hlt", "udf")
 
     branch_target, is_call = staticmethod(branch_target), staticmethod(is_call)
-    written = staticmethod(written)
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)

@@ -165,6 +165,3 @@ class RiscvDecoder(RowDecoder):
 
     def is_call(self, word: int) -> bool:
         return w.is_call(word >> 32 or word)
-
-    def written(self, word: int) -> tuple[int, ...]:
-        return w.written(word) if word < 1 << 32 else ()

@@ -26,7 +26,6 @@ class S390xDecoder(RowDecoder):
     ends = ("trap2", "trap4", "illegal")
 
     branch_target, is_call = staticmethod(w.branch_target), staticmethod(w.is_call)
-    written = staticmethod(w.written)
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
