@@ -11,9 +11,6 @@ from ..binary.reader import Binary
 
 # A candidate for a function: its start, its order of preference, its size, and its symbol's number + 1, or 0.
 Candidate = tuple[int, int, int, int]
-# A range in the unwind tables that overlaps the next function counts as a function only if it starts at least this many
-# bytes before that function.
-APART = 16
 
 
 class Functions:
@@ -38,7 +35,7 @@ class Functions:
         self._number(candidates, [*named, *((section.address, 3, 0, 0) for section in executable.values())])
         self._number(candidates, list(self._tails()))
         unwound = binary.unwind_table_functions()
-        self._number(candidates, [(start, 2, size, 0) for start, size in unwound if self._is_new(start, size)])
+        self._number(candidates, [(start, 2, size, 0) for start, size in unwound if self._is_new(start)])
 
     def _number(self, candidates: list[Candidate], added: list[Candidate]) -> None:
         """Add candidates, and number all functions again. At each address, the preferred candidate is the function."""
@@ -67,17 +64,10 @@ class Functions:
                 if section is not None and section is self.binary.section_at(end):
                     yield end, 1, reach - end, self.numbers[outer]
 
-    def _is_new(self, address: int, size: int) -> bool:
-        """Return whether a range in the unwind tables is a function without a symbol.
-
-        A range that starts a few bytes before a function belongs to this function: that of glibc's __restore_rt starts
-        one byte before it (sigaction.c gives the reason).
-        """
+    def _is_new(self, address: int) -> bool:
+        """Return whether a range in the unwind tables is of a function without a symbol."""
         number = self.at(address)
-        if number < 0 or address < self.end(number):
-            return False
-        after = self.starts[number + 1] if number + 1 < len(self.starts) else address + size
-        return after >= address + size or after - address >= APART
+        return number >= 0 and address >= self.end(number)
 
     def __len__(self) -> int:
         return len(self.starts)
