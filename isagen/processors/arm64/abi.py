@@ -22,11 +22,7 @@ RELOCATIONS = RelocationTypes(
     of_loader=frozenset({TLSDESC_CALL}),
 )
 # Arm, "Procedure Call Standard for the Arm 64-bit Architecture", 6.1.1.
-ELF = Abi(
-    machine=183,  # EM_AARCH64
-    relocations=RELOCATIONS,
-    preserved=frozenset(range(19, 30)),
-)
+ELF = Abi(machine=183, relocations=RELOCATIONS, preserved=frozenset(range(19, 30)))  # EM_AARCH64
 # Mach-O (Apple's <mach-o/arm64/reloc.h>): UNSIGNED, BRANCH26, PAGE21, PAGEOFF12, GOT_LOAD_PAGE21, GOT_LOAD_PAGEOFF12,
 # POINTER_TO_GOT, TLVP_LOAD_PAGE21, TLVP_LOAD_PAGEOFF12.
 MACHO_THROUGH_SLOT = frozenset({5, 6, 8, 9})

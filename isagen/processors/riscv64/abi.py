@@ -25,9 +25,5 @@ RELOCATIONS = RelocationTypes(
     parts=PARTS,
 )
 # RISC-V ABIs Specification, 2.1: registers by number.
-ELF = Abi(
-    machine=243,  # EM_RISCV
-    relocations=RELOCATIONS,
-    preserved=frozenset({2, 3, 4, 8, 9, *range(18, 28)}),
-)
+ELF = Abi(machine=243, relocations=RELOCATIONS, preserved=frozenset({2, 3, 4, 8, 9, *range(18, 28)}))  # EM_RISCV
 ABIS = {"elf": ELF}
