@@ -14,9 +14,8 @@ from .flow import Flow, follow
 from .functions import Functions
 from .variables import Variables
 
-# Pieces overlap if control enters the middle of a piece, so their total size is limited. Once the pieces in a range of
-# code of unknown size have OVERLAPS times the range's bytes, plus MORE, further entries into the range share one empty
-# piece.
+# Control that enters the middle of a piece makes another one, so pieces overlap. Their total size in a range of code of
+# unknown size is limited to OVERLAPS times the range's size plus MORE bytes; all further entries have one empty piece.
 OVERLAPS, MORE = 8, 1 << 16
 
 

@@ -67,8 +67,8 @@ class IpexReport:
 class Features:
     """The features of a processor; in `features`, each comes after the features that it needs.
 
-    The regular expression `cpu_macros` matches macros that name CPUs. If flags turn on a feature in `never_required`,
-    levels with these flags do not require it; the value is the reason. `implied` maps a feature to other features, not
+    The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps features that no level
+    requires, although its flags may turn them on, to the reason. `implied` maps a feature to other features, not
     among its `needs`, that every CPU with this feature has. `every_cpu` maps Meson's name of a system to the features
     of all CPUs that run the system. `known_broken` are bugs of compilers.
     """

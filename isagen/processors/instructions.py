@@ -32,8 +32,9 @@ class Instructions:
     `features` are the names of all features, in order. Every CPU of the architecture has the instruction sets `always`;
     `names` maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a
     mnemonic to another one: in a function that contains both, the first needs no check. `checked` maps patterns of
-    symbols of the toolchain's own functions to the reason why the instructions in them need no check. `nameless` maps
-    a feature to the toolchain's functions that use it after a check, and that have no name in stripped files.
+    symbols of the toolchain to the reason why the instructions of these functions need no check. `nameless` maps
+    features to functions of the toolchain that check for the feature before they use it. Stripped files have no names
+    of these functions.
     """
 
     features: tuple[str, ...] = ()

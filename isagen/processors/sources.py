@@ -44,11 +44,10 @@ class Condition:
 class SourceKind:
     """A kind of source. In TOML, a feature has a source of this kind as the value of the key `name`.
 
-    Messages contain an `example` of the value. `parts` are the allowed values of each part of a place. With
-    parts, the value in TOML is an array: the place, and a bit or field of the number, which has `bits` bits. Without
-    parts, the value is a string, which is the place; the field is the whole number. The C function that reads a source
-    of the OS has the parameter `parameter`. Compilers predefine `macro` for the systems that have the source; if it is
-    empty, all systems have the source.
+    If there are `parts`, the value is an array: the place, which has one of the values in each part, and then a bit or
+    field of a number of `bits` bits. Otherwise the value is a string, the place, and the field is the whole number.
+    Messages contain an `example` of the value. The C function that reads a source of the OS has the parameter
+    `parameter`. Compilers predefine `macro` for the systems that have the source; if it is empty, all systems have it.
     """
 
     name: str
