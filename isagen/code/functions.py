@@ -34,8 +34,9 @@ class Functions:
         candidates: list[Candidate] = []
         self._number(candidates, [*named, *((section.address, 3, 0, 0) for section in executable.values())])
         self._number(candidates, list(self._tails()))
-        unwound = binary.unwind_table_functions()
-        self._number(candidates, [(start, 2, size, 0) for start, size in unwound if self._is_new(start)])
+        unwound = ((start, size, self.at(start)) for start, size in binary.unwind_table_functions())
+        nameless = [(start, 2, size, 0) for start, size, before in unwound if before >= 0 and start >= self.end(before)]
+        self._number(candidates, nameless)
 
     def _number(self, candidates: list[Candidate], added: list[Candidate]) -> None:
         """Add candidates, and number all functions again. At each address, the preferred candidate is the function."""
@@ -63,11 +64,6 @@ class Functions:
                 section = self.binary.section_at(self.starts[outer])
                 if section is not None and section is self.binary.section_at(end):
                     yield end, 1, reach - end, self.numbers[outer]
-
-    def _is_new(self, address: int) -> bool:
-        """Return whether a range in the unwind tables is of a function without a symbol."""
-        number = self.at(address)
-        return number >= 0 and address >= self.end(number)
 
     def __len__(self) -> int:
         return len(self.starts)

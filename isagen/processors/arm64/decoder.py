@@ -13,7 +13,6 @@ from ..row_decoder import INVALID, NO_WORD, RowDecoder, Step
 from .words import PAGE, access, branch_target, is_call, written
 
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
-NO_REGISTER = 31  # the zero register or the stack pointer, depending on the instruction
 # (mask, value) of LDRB to w16 and of CBZ of w16. If the byte is not zero, the CPU has LSE, and the atomic instruction
 # after CBZ runs. GCC calls functions of libgcc and compiler-rt with this check (-moutline-atomics).
 LOADS_FLAG, BRANCHES_ON_FLAG = (0xFFC003FF, 0x39400210), (0xFF00001F, 0x34000010)
