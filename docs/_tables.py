@@ -26,9 +26,9 @@ def features() -> str:
 
 
 def _table(table: Table) -> str:
-    families = [family for one in PROCESSORS for family, name in one.default_tables.items() if name == table.name]
+    families = [one.cpu_family for one in PROCESSORS if one.name == table.name and one.cpu_family]
     override = f"The override is {_code([table.override])}." if table.override else ""
-    default = f"The default table on {_code(families)}." if families and families != ["*"] else ""
+    default = f"The default table on {_code(families)}." if families else ""
     columns = [family for family in FLAGS if any(level.flags.get(family) for level in table.levels)]
     heads = ("level", *(f"all flags of {FLAGS[family]}" for family in columns), "macros")
     parts = (

@@ -40,11 +40,11 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[
     named, *others = (load_table(one, folder, where) for one in (name, *_namesakes(name, folder)))
     names = frozenset(level for table in (named, *others) for level in table.names())
     for table in (named, *others):
-        if table.features.processor.is_for(cpu_family):
+        if table.features.processor.cpu_family in ("", cpu_family):
             files = named.files if table is named else (*table.files, *named.files)
             return replace(table, files=files, other_levels=names), reason if len(table.levels) == 1 else ""
     processor = named.features.processor
-    reason = f"table {named.name} is for {', '.join(processor.cpu_families)}, and this build is for {cpu_family}"
+    reason = f"table {named.name} is for {processor.cpu_family}, and this build is for {cpu_family}"
     files, lowest = (*named.files, *default.files), default.levels[:1]
     return replace(
         default, levels=lowest, override=named.override, files=files, other_levels=other_levels(names)

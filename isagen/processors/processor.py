@@ -14,8 +14,6 @@ from .decoding import Abi
 from .machines import Machine
 from .sources import SYSTEM_KINDS, SourceKind
 
-ANY_FAMILY = "*"
-
 
 @dataclass(frozen=True)
 class DecodableCode:
@@ -77,8 +75,9 @@ class OldestCpu:
 class Processor:
     """One processor: its folder, `home`, contains `features.toml`, `tables/` and, if registers are read, `detect.c.j2`.
 
-    `cpu_families` and the keys of `default_tables` are Meson's names of architectures. `spellings` maps results of
-    ``platform.machine()`` in lower case to Meson's names, and `macros` maps macros that compilers predefine to them.
+    `cpu_family` is Meson's name of the architecture; "" stands for all that have no other processor. The default table
+    has the processor's name. `spellings` maps results of ``platform.machine()`` in lower case to Meson's names, and
+    `macros` maps macros that compilers predefine to them.
     `detection` is the name of the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are
     the processor's own kinds of sources, and `read_state` reads the keys of a state. `oldest_cpu` compiles generated
     code for every CPU; without it, the project's flags apply. `level_flags` returns a level's flags for use after the
@@ -88,8 +87,7 @@ class Processor:
 
     name: str
     home: Path
-    cpu_families: tuple[str, ...]
-    default_tables: Mapping[str, str] = field(default_factory=dict)
+    cpu_family: str = ""
     spellings: Mapping[str, str] = field(default_factory=dict)
     macros: Mapping[str, str] = field(default_factory=dict)
     detection: str = "generic"
@@ -109,7 +107,3 @@ class Processor:
     def tables(self) -> Mapping[str, Path]:
         """Return the files of the processor's tables, by the tables' names."""
         return {path.stem: path for path in sorted((self.home / "tables").glob("*.toml"))}
-
-    def is_for(self, cpu_family: str) -> bool:
-        """Return whether the processor is that of Meson's `cpu_family`."""
-        return ANY_FAMILY in self.cpu_families or cpu_family in self.cpu_families

@@ -12,7 +12,7 @@ from ..binary.protocol import Architecture
 from ..model.errors import AuditError, CpuError
 from .decoding import Decoder
 from .machines import Machine
-from .processor import ANY_FAMILY, Processor
+from .processor import Processor
 
 # The folders of processors. The last processor is for all other architectures.
 NAMES = (
@@ -40,7 +40,7 @@ def find_processor(name: str) -> Processor | None:
 
 def processor_of_family(cpu_family: str) -> Processor:
     """Return the processor for Meson's `cpu_family`: the generic one if no other is for it."""
-    return next((processor for processor in PROCESSORS if processor.is_for(cpu_family)), PROCESSORS[-1])
+    return next((processor for processor in PROCESSORS if processor.cpu_family == cpu_family), PROCESSORS[-1])
 
 
 def audited_processor() -> Processor:
@@ -102,8 +102,7 @@ def builtin_tables() -> Mapping[str, Path]:
 
 def default_table(cpu_family: str) -> str:
     """Return the name of the table for Meson's `cpu_family`: a processor's, or the table with only the baseline."""
-    tables = (processor.default_tables.get(cpu_family) for processor in PROCESSORS)
-    return next(filter(None, tables), PROCESSORS[-1].default_tables[ANY_FAMILY])
+    return processor_of_family(cpu_family).name
 
 
 def family_under(macros: Container[str]) -> str:
@@ -126,11 +125,10 @@ def this_machine(name: str) -> Machine:
     family = this_cpu_family()
     for processor in (find_processor(name), processor_of_family(family)):
         if processor is not None and processor.machine is not None:
-            if processor.is_for(family):
+            if processor.cpu_family == family:
                 return processor.machine()
-            other = processor.cpu_families[0]
-            reason = f"this CPU ({platform.machine()}) is not {other}"
-            raise CpuError(reason, remedy=f"run isagen on {other}, or choose a table for this CPU")
+            reason = f"this CPU ({platform.machine()}) is not {processor.cpu_family}"
+            raise CpuError(reason, remedy=f"run isagen on {processor.cpu_family}, or choose a table for this CPU")
     readable = ", ".join(processor.name for processor in PROCESSORS if processor.machine is not None)
     raise CpuError(
         f"features of this CPU ({platform.machine()}) cannot be read", remedy=f"isagen reads those of {readable}"

@@ -133,12 +133,11 @@ def made_up(tmp_path, monkeypatch) -> Processor:
     (folder / "features.toml").write_text(FEATURES)
     levels = "".join(LEVEL.format(level, rank, features) for rank, (level, features) in enumerate(LEVELS.items()))
     (folder / "tables" / "made.toml").write_text('features = "made"\n' + levels)
-    abi = Abi(4711, 64, "big", ELF.relocations)
+    abi = Abi(4711, ELF.relocations, order="big")
     processor = Processor(
         name="made",
         home=folder,
-        cpu_families=("made64",),
-        default_tables={"made64": "made"},
+        cpu_family="made64",
         spellings={"made64be": "made64"},
         decodable=DecodableCode("made", {"elf": abi}, "made.decoder:Decoder", "made-decoder", "made"),
         machine=ThisSystem,
@@ -201,13 +200,13 @@ def test_what_isagen_knows():
 
 
 def test_each_processor_has_what_it_says():
-    families = [family for processor in registry.PROCESSORS for family in processor.cpu_families]
+    families = [processor.cpu_family for processor in registry.PROCESSORS]
     assert len(set(families)) == len(families)
     for processor in registry.PROCESSORS:
         assert processor.home.name == processor.name
         assert read_features(processor.name).processor is processor
         assert (registry.FOLDER / processor.detection / "detect.c.j2").is_file()
-        assert set(processor.default_tables.values()) <= set(processor.tables())
+        assert processor.name in processor.tables()
         assert all(load_table(name, Path()).features.processor is processor for name in processor.tables())
         assert not processor.baseline_table or processor.baseline_table in processor.tables()
 

@@ -2,11 +2,6 @@
 
 from pathlib import Path
 
-from ..processor import ANY_FAMILY, Processor
+from ..processor import Processor
 
-PROCESSOR = Processor(
-    name="generic",
-    home=Path(__file__).parent,
-    cpu_families=(ANY_FAMILY,),
-    default_tables={ANY_FAMILY: "generic"},
-)
+PROCESSOR = Processor(name="generic", home=Path(__file__).parent)

@@ -11,8 +11,7 @@ from .machine import HWPROBE, RiscvMachine
 PROCESSOR = Processor(
     name="riscv64",
     home=Path(__file__).parent,
-    cpu_families=("riscv64",),
-    default_tables={"riscv64": "riscv64"},
+    cpu_family="riscv64",
     macros={"__riscv": "riscv64"},
     detection="riscv64",
     kinds=(HWPROBE,),

@@ -11,8 +11,7 @@ from .abi import ABIS
 PROCESSOR = Processor(
     name="s390x",
     home=Path(__file__).parent,
-    cpu_families=("s390x",),
-    default_tables={"s390x": "s390x"},
+    cpu_family="s390x",
     macros={"__s390x__": "s390x"},
     baseline_table="z",
     decodable=DecodableCode("s390x", abis=ABIS, decoder=f"{__package__}.decoder:S390xDecoder", defined=("__s390x__",)),

@@ -32,8 +32,7 @@ def _this_machine() -> Machine:
 PROCESSOR = Processor(
     name="x86",
     home=Path(__file__).parent,
-    cpu_families=("x86_64",),
-    default_tables={"x86_64": "x86"},
+    cpu_family="x86_64",
     spellings={"amd64": "x86_64", "i386": "x86", "i486": "x86", "i586": "x86", "i686": "x86"},
     macros={"__x86_64__": "x86_64", "__i386__": "x86"},
     detection="x86",
