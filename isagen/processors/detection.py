@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from .features import Features
 from .machines import Machine
 from .table import Table
-
-
-class Presence(enum.Enum):
-    """Whether a feature is usable, or why not. `Cpu.missing` appends the value to the feature's name."""
-
-    USABLE = "usable"
-    LACKING = ""
-    UNSAVED = " (OS)"
-    REFUSED = " (refused by the OS)"
 
 
 @dataclass(frozen=True)
@@ -34,20 +24,20 @@ class Cpu:
     saved: frozenset[str]
     refused: frozenset[str] = frozenset()
 
-    def presence(self, name: str) -> Presence:
-        """Return whether the feature `name` can be used, and if not, why."""
-        state = self.features.features[name].state
-        if name not in self.bits:
-            return Presence.LACKING
-        if state in self.refused:
-            return Presence.REFUSED
-        return Presence.USABLE if state is None or state in self.saved else Presence.UNSAVED
-
     def missing(self, needed: Iterable[str]) -> tuple[str, ...]:
         """Return the features of `needed` that cannot be used, each with the reason, in the features file's order."""
         needed = set(needed)
-        presences = ((name, self.presence(name)) for name in self.features.features if name in needed)
-        return tuple(name + presence.value for name, presence in presences if presence is not Presence.USABLE)
+        found = ((name, self._why_not(name)) for name in self.features.features if name in needed)
+        return tuple(name + reason for name, reason in found if reason is not None)
+
+    def _why_not(self, name: str) -> str | None:
+        """Return what is said of a feature that cannot be used, "" if the CPU lacks it; None for other features."""
+        if name not in self.bits:
+            return ""
+        state = self.features.features[name].state
+        if state in self.refused:
+            return " (refused by the OS)"
+        return None if state is None or state in self.saved else " (OS)"
 
 
 def detect(features: Features, machine: Machine) -> Cpu:

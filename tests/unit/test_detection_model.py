@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from isagen.cli.cpu import ipex_text
-from isagen.processors.detection import Presence, ask_permissions, detect, missing_by_level
+from isagen.processors.detection import ask_permissions, detect, missing_by_level
 from isagen.processors.table import load_table
 from support.recorded import FEATURES, SAMPLE, X86_TABLES, recorded
 
@@ -32,15 +32,15 @@ def test_the_report_shows_cpuid_whatever_the_os_saves():
 
 def test_permission_is_not_asked_for_what_cannot_be_used():
     cpu = detect(FEATURES, BY_NAME["sapphire-rapids-without-tile-state"])
-    assert cpu.presence("amx_tile") is Presence.UNSAVED
+    assert cpu.missing(["amx_tile"]) == ("amx_tile (OS)",)
     assert ask_permissions(cpu, BY_NAME["sapphire-rapids"]).refused == frozenset()
 
 
 def test_refused_features_are_those_that_the_cpu_has():
     machine = BY_NAME["sapphire-rapids-without-permission"]
     cpu = ask_permissions(detect(FEATURES, machine), machine)
-    assert cpu.presence("amx_tile") is Presence.REFUSED
-    assert cpu.presence("amx_fp16") is Presence.LACKING
+    assert cpu.missing(["amx_tile"]) == ("amx_tile (refused by the OS)",)
+    assert cpu.missing(["amx_fp16"]) == ("amx_fp16",)
     missing = missing_by_level(load_table("x86", Path()), cpu)
     assert missing["AMX"]
     assert not missing["AVX512_FP16"]
