@@ -143,6 +143,7 @@ def made_up(tmp_path, monkeypatch) -> Processor:
         machine=ThisSystem,
     )
     monkeypatch.setattr(registry, "PROCESSORS", (processor, *registry.PROCESSORS))
+    read_features.cache_clear()  # of the processor that another test made
     return processor
 
 
