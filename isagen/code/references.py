@@ -87,11 +87,12 @@ class References:
         """Yield (address, name) of each callback that is passed to a call, from the addresses `formed` before the call.
 
         These are the last `count` functions of this file, and all names of other files, which may be functions. If
-        `count` is 0, they are the pointers in an array whose two ends are the last two addresses.
+        `count` is 0, they are the pointers in an array, whose two ends are the last two addresses of data.
         """
         if not count:
-            ends = sorted(one.target for one in formed[-2:] if self._binary.section_at(one.target) is not None)
-            yield from self._between(*ends) if len(ends) == 2 else ()
+            sections = ((one.target, self._binary.section_at(one.target)) for one in formed)
+            ends = [target for target, section in sections if section is not None and not section.executable][-2:]
+            yield from self._between(*sorted(ends)) if len(ends) == 2 else ()
             return
         yield from ((0, one.name) for one in formed if one.name and not one.target)
         yield from [(one.target, one.name) for one in formed if self._functions.is_code(one.target)][-count:]

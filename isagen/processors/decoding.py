@@ -174,10 +174,7 @@ class Decoder(Protocol):
         @cache
         def names_of(features: tuple[str, ...]) -> frozenset[str]:
             needed = (one.split(OR) for one in features if rules.always.isdisjoint(one.split(OR)))
-            named = (
-                [rules.names.get(one) or ours.get(normal_name(one), one.lower()) for one in some] for some in needed
-            )
-            return frozenset(OR.join(dict.fromkeys(some)) for some in named)
+            return frozenset(OR.join(dict.fromkeys(map(name_of, some))) for some in needed)
 
         forms = enumerate(self.forms)
         needed = ((code, names_of(form.needs)) for code, form in forms if form.mnemonic not in rules.harmless)
