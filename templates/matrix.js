@@ -270,7 +270,7 @@
   });
   panel.addEventListener("shown", remember);
 
-  // ---- choices: the page's address and the browser's storage keep them, unless the browser forbids it
+  // ---- choices: stored in the page's address and in the browser's storage, unless the browser forbids it
 
   // The address is #view,build,kernel,level; the last parts may be absent.
   function remember() {

@@ -21,7 +21,7 @@ function flat(state) {
   return state.replace(" ", "-");
 }
 
-// Returns the largest share of instructions that need the same one of the features.
+// Returns the share of instructions that need a feature, for the one of `features` with the largest share.
 function shareOf(code, features) {
   if (!code.instructions) return 0;
   const counts = code.families;
@@ -68,9 +68,9 @@ const isDecoded = (code) => code.instructions !== null;
 const builtIn = (build, number) => columnOf(build, number).filter((cell) => cell.code);
 
 // The functions of a view: `has` returns whether the build has data for it. `cell` returns [class, text, label, value]
-// of a cell with code, in the first view of any cell. `head` returns the line below a level's name. `legend` returns
-// [class, text, kind] of each colour. With `adds`, the value of a row is the sum of its cells' values, otherwise the
-// greatest one.
+// of a cell with code; that of `verdict` takes cells without code, too. `head` returns the line below a level's name.
+// `legend` returns [class, text, kind] of each colour. With `adds`, the value of a row is the sum of its cells' values,
+// otherwise the greatest one.
 const VIEWS = {
   verdict: {
     label: "Verdict",

@@ -2,8 +2,8 @@
 
 Other objects cannot refer to the code of a sealed level by name, because the symbols of `private_names` and the weak
 constants are renamed. Three rules remain to check: a level registers only its own code, or ordinary code if the level
-needs no more than the baseline; variables that all levels share do not point to a level's code; and sections that code
-finds by name do not either.
+needs no more than the baseline; no variable that all levels share points to a level's code; and no section that code
+finds by the section's name does.
 """
 
 from __future__ import annotations

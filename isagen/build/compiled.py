@@ -23,8 +23,8 @@ class CompiledSymbol(NamedTuple):
     """A global symbol, `defined` by the object or undefined; `code` is whether it names code of the object.
 
     Sealing renames each `weak_code_or_constant`, because linkers would merge it across levels. A `mergeable_variable`
-    names writable data that linkers merge across objects. Its `initial_value` is a text that ends with the size; other
-    symbols have none. `pointer_targets` are the symbols that the data of this symbol points to.
+    names writable data that linkers merge across objects. Its `initial_value` is a text with the value and the size of
+    the data; that of other symbols is "". `pointer_targets` are the symbols that the data of this symbol points to.
     """
 
     name: str

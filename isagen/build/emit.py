@@ -1,10 +1,10 @@
 """Writes the dispatch sources, and a copy of each kernel source for each level at which it is built.
 
 Most copies include their source. Compilers then find headers beside the source, record the source as a dependency, and
-name the level in each message. A copy contains the text of a source in Fortran, because Meson scans the text for
-modules; of a generated source, because the source may be deleted; and of a source whose path no #include can name. A
-copy of a Fortran source that is not preprocessed starts with `# 1 "file"`, the preprocessed form of `#line`. Copies in
-Fortran do not include the guard header, because no macro shows which features are on.
+name the copy, and so the level, in messages. Others contain the text of the source: in Fortran, because Meson scans the
+text for modules; if the source is generated, because it may be deleted; and if no #include can name its path. A copy of
+a Fortran source that is not preprocessed contains `# 1 "file"`, the preprocessed form of `#line`. Copies in Fortran do
+not include the guard header, because no macro shows which features are on.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def explained(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield the stubs that no source defines, that several sources define, and that no kernel source registers."""
+    """Yield an error for each stub that no source defines, several sources define, or no kernel source registers."""
     defined: dict[str, list[str]] = {}
     registered: set[str] = set()
     bound: set[str] = set()
@@ -79,7 +79,7 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield the references of a level's objects to names that are private to levels it does not require."""
+    """Yield an error for each use in a level's objects of a name private to levels that the level does not require."""
     below = {level.name: level.requires for level in objects.plan.levels}
     ordinary = {s.name for path in filter(is_binary, objects.others) for s in load_object(path).symbols if s.definition}
     for level, paths in objects.by_level.items():
@@ -96,7 +96,7 @@ def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield the global names that several kernel sources define, or one source at several levels, unsealed."""
+    """Yield an error for each global name that several kernel sources define, or one at several levels, unsealed."""
     code: dict[str, bool] = {}
     sources: dict[str, dict[str, list[str]]] = {}  # by name and level
     for level, path in ((level, path) for level, paths in objects.by_level.items() for path in paths):

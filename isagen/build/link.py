@@ -106,7 +106,7 @@ def _audit(plan: Plan, folder: Path, linking: Linking, output: str, objects: Bui
         records = records_of(binary)
         if not records:
             check_unrecorded(plan, folder, binary, map(Path, _inputs(linking.words)))
-            return None  # another target has the same link arguments
+            return None  # a target without kernels may have the same link arguments
         check_stubs(_inputs(linking.words))
         _check_not_stripped(binary)
         return audit_linked(binary, records, objects)
@@ -124,7 +124,7 @@ def _check_name(output: str, cpu_family: str) -> None:
 
 
 def _check_not_stripped(binary: Binary) -> None:
-    """Raise `BuildError` if the link stripped the symbols of a level's code, by whichever option."""
+    """Raise `BuildError` if the link stripped the symbols of a level's code."""
     missing = set(binary.levels)
     for symbol in binary.symbols() if missing else ():
         if symbol.kind in CODE_KINDS and symbol.defined:

@@ -23,7 +23,7 @@ from .tables import check_stubs
 def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
     """Audit the linked `files`, and return the exit status; write the file `stamp` if it is 0.
 
-    A static library is not linked: what links it is audited.
+    Static libraries are skipped, because they are not linked.
     """
     root = build_of(Path(stamp)) or Path()
     plans = list(plans_in(root))
@@ -45,7 +45,7 @@ def _status_of(mode: str, file: str, plans: Sequence[Path], root: Path) -> int:
 
 
 def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) -> Result:
-    """Return the audit of a linked file. Raises `BuildError` if it is none that links kernels."""
+    """Return the audit of a linked file. Raises `BuildError` if the file is not linked, or contains no kernels."""
     remedy = "isa_links takes executables, libraries and extension modules that link isa_kernels_dep"
     if not is_binary(file):
         raise BuildError("is in isa_links, and is no linked file", where=file, remedy=remedy)

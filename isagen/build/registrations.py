@@ -2,7 +2,7 @@
 
 ``ISA_REGISTER_DISPATCH(stub, ...)`` in a kernel source defines the symbol ``isa_kernel_LEVEL__stub``, and
 ``ISA_REGISTER_NO_DISPATCH(stub)`` the symbol ``isa_without_LEVEL__stub``. If isagen cannot read the objects of a build,
-both macros define a text instead (`ISA_ANNOUNCE`), which compilers copy into objects of any format:
+both macros define a text, too (`ISA_ANNOUNCE`), which compilers copy into objects of any format:
 ``isagen:registers:LEVEL:STUB;`` or ``isagen:without:LEVEL:STUB;``.
 """
 

@@ -43,7 +43,7 @@ from .stubs import check_objects, stubs_source
 
 @dataclass(frozen=True)
 class Memo:
-    """What the next run reads: compiled objects by path, digests of inputs by sealed object, features by code."""
+    """What the next run reads: compiled objects by path, digests of inputs by sealed object, needs by instruction."""
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)

@@ -170,7 +170,7 @@ def module_table(module: str, levels: Iterable[str], built_levels: Collection[st
     cells = ["ISA_CAST(const struct isa_kernel *, &isa_module)" if level in built_levels else "0" for level in levels]
     return "\n".join(
         [
-            "static const char isa_module = 0; /* the address of a level that is built */",
+            "static const char isa_module = 0; /* its address stands for a level that is built */",
             "ISA_OLDEST_CPU static void isa_bind_module(const struct isa_kernel *level)",
             "{",
             "  (void)level; /* the front loads the module of the level that is selected */",

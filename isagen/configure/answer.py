@@ -32,7 +32,7 @@ def answer(
     `folder` is the fragment's output folder, from the build folder's root, and `root` the project's root, from the
     fragment's folder. `precompiled` are the languages with a precompiled header.
 
-    Of the keys, `copied` are the kernel sources whose text copies contain. `emitted` are the outputs of the step emit:
+    Of the keys, `copied` are the sources that copies contain as text. `emitted` are the outputs of the step emit:
     the dispatch sources and the copies. `sealed` are the outputs of the step seal: the source of stubs, the
     registrations of each level, and the sealed objects.
     """

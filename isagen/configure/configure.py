@@ -42,7 +42,7 @@ from .tool import own_python, write_tool
 
 # Without this option, GCC writes symbols of binding STB_GNU_UNIQUE, which all libraries of a process share.
 NO_UNIQUE = "-fno-gnu-unique"
-# With options for debugging, copies do not fold: debuggers show the level of each function.
+# With options for debugging, copies do not fold, so that debuggers show the level of each function.
 UNFOLDED_OPTIMIZATIONS = frozenset({"-O0", "-Og"})
 
 

@@ -28,9 +28,9 @@ UNLISTED = "it does not list its macros (-dM -E)"
 def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[Table, str]:
     """Return the table `name`, and the reason why it has only its lowest level; "" if it has more.
 
-    If the table `name` is for another architecture, the table is the one for this architecture that is called `name`
-    and the processor, such as aten-arm64, or else the default table with its lowest level. A path `name` is relative
-    to `folder`, and own-arm64.toml lies beside own.toml. `where` names the setting in messages.
+    If the table `name` is for another architecture, return its counterpart for `cpu_family`, such as aten-arm64 for
+    aten; if there is none, return the default table with only its lowest level. A path `name` is relative to `folder`,
+    and own-arm64.toml is in the folder of own.toml. `where` names the setting in messages.
     """
     default = load_table(default_table(cpu_family), folder, where)
     shown = "32-bit x86" if cpu_family == "x86" else cpu_family
@@ -52,7 +52,7 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[
 
 
 def _namesakes(name: str, folder: Path) -> list[str]:
-    """Return the tables that are called `name` and a processor, which take its place on that processor."""
+    """Return the names of tables, such as aten-arm64, that replace the table `name` on another processor."""
     stem, end = posixpath.splitext(name)
     there = [f"{stem}-{processor}{end}" for processor in processor_names()]
     return [one for one in there if one in builtin_tables() or (end and (folder / one).is_file())]

@@ -20,7 +20,7 @@ MAIN = """import gc
 import os
 import sys
 
-gc.disable()  # a step ends before collections pay
+gc.disable()  # a step is too short for garbage collection to pay
 sys.path.insert(0, os.path.dirname(__file__))
 from isagen.build.main import main
 

@@ -41,7 +41,7 @@ class CompilerError(IsagenError):
 
 
 class BuildError(IsagenError):
-    """A build step (emit, seal, stubs) cannot go on."""
+    """A build step (emit, seal, link, audit) cannot continue."""
 
 
 class PlanError(BuildError):

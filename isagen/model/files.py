@@ -55,8 +55,8 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
     folder, name = os.path.split(os.fspath(path))
     temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}")
     try:
-        # `tempfile` is not used, since only their owner can read its files. To give them `mode` later would need the
-        # umask, and a process can read its umask only by changing it, which affects other threads.
+        # `tempfile` is not used: only the owner can read the files that it creates. To set `mode` afterwards would need
+        # the umask, and a process can read its umask only by changing it, which affects other threads.
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
         try:
             handle = os.open(temporary, flags, mode)

@@ -118,7 +118,7 @@ class Alias:
     always: str = ""
 
     def meaning(self, value: str) -> str:
-        """Return the meaning of `value`, from which blanks are stripped; a value not in `values` is its own meaning."""
+        """Return the meaning of `value`, which has no blanks around it; a value not in `values` is its own meaning."""
         return self.always or self.values.get(value.upper(), value)
 
     @property
@@ -137,7 +137,7 @@ class Matrix:
     variable `override` narrows the level at run time, as the `aliases` do. `baseline_only` is the reason why only the
     lowest level is built, "" if every level was tried. `withhold` names the project's function that may withhold
     features of a CPU at run time, "" if there is none. `known_bugs` maps each known bug of a compiler to the levels
-    that it affects.
+    that it affects. `beyond_architecture` are `baseline` features that some CPUs of the architecture lack.
     """
 
     project: str

@@ -36,8 +36,8 @@ BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
 # The prefixes of the symbols of a set's table of stubs, and of a function in its dispatch source.
 TABLE_SYMBOL = "isa_stubs_"
 NO_LEVEL_SYMBOL = "isa_no_level_"
-# The prefixes of two kinds of symbols, by which a kernel source registers, for a stub at a level, a function or that
-# there is none.
+# The prefixes of the symbols by which a kernel source registers a function for a stub at a level, or registers that the
+# stub has none at this level.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
 
@@ -62,9 +62,9 @@ def _of_set(name: str, kernels: str = "", suffix: str = "") -> str:
     return ".".join(filter(None, (name, kernels, suffix)))
 
 
-# These return names for a set of kernels, "" if a project has only one set: of its plan file, its folder of generated
-# headers, and its generated sources. The sources are for dispatch, for stubs and their kernels, and, if the set is a
-# whole module, for the module that opens the private ones. `suffix` is the Meson language of a source.
+# These return the names of a set's plan file, its folder of generated headers, and its generated sources; the argument
+# `kernels` is the set's name, "" if a project has only one set. The sources are for dispatch, for the table of stubs,
+# and, if the set is a whole module, for its front. `suffix` is the Meson language of a source.
 plan_name = partial(_of_set, "isa_plan", suffix="json")
 headers_folder = partial(_of_set, "isa_include")
 dispatch_name = partial(_of_set, "isa_dispatch")

@@ -12,9 +12,9 @@ from pathlib import Path
 from .files import read_bytes
 
 NINJA_FILE = "build.ninja"
-# A path of a statement: ninja writes a dollar before a blank, a colon and a dollar of the path.
+# A path of a statement: `$` escapes a blank, a colon and a `$` in it.
 PATH = re.compile(rb"(?:\$.|[^$ ])+")
-# The end of the object that Meson links from those of a static library with prelink: true.
+# The end of the name of the object that Meson links from a static library's objects with prelink: true.
 PRELINKED = "-prelink.o"
 
 
@@ -33,7 +33,7 @@ class Statement:
 
     @property
     def archives(self) -> bool:
-        """Whether the output is a static library, or its one object. A program may be named like a library."""
+        """Whether the output is a static library or its prelinked object. A program's name may also end in .a."""
         return "STATIC_LINKER" in self.rule or self.outputs[0].endswith(PRELINKED)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 VECTORISER = ("-ftree-vectorize", "-fvect-cost-model=dynamic")
 # Options by which a project itself chooses how GCC vectorises.
 CHOICE = re.compile(r"-f(no-)?(tree-((loop|slp)-)?vectorize|vect-cost-model)\b")
-# Optimizations at which compilers vectorise no loop, or hardly any; "" is none.
+# Optimizations at which compilers vectorise no loop, or hardly any; "" is no -O option.
 SCALAR = ("", "-O", "-O0", "-O1", "-Og", "-Os", "-Oz")
 
 
@@ -32,7 +32,7 @@ def vectoriser(compiler: str, option: str, args: Sequence[str]) -> tuple[str, ..
     return VECTORISER if hardly_vectorises and not any(map(CHOICE.match, args)) else ()
 
 
-# The message if higher levels use no more instructions; {} is the name of the lowest level.
+# The message if higher levels use no instruction that the lowest one lacks; {} is the name of the lowest level.
 PLAIN_CODE = "no kernel uses an instruction that {} lacks"
 
 

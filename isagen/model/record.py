@@ -36,8 +36,8 @@ class Record:
     """The facts of a build that the audit needs.
 
     Every object of the build may use the `baseline` features. `levels` maps each built level to its features, which the
-    generated code checks at run time. `features` is the name of the file that defines all features. A private module is
-    opened only after the check: in its record, `module` is the level of all its code.
+    generated code checks at run time. `features` is the name of the file that defines all features. In the record of
+    a private module, `module` is its level, whose features all its code may use: it is opened only after the check.
     """
 
     project: str

@@ -149,9 +149,9 @@ def _register(kernel: Section) -> Mapping[str, str]:
 
 
 def _expanded(stub: str, function: str) -> Iterator[tuple[str, str]]:
-    """Yield a stub and its function. Each word of a list ``{word,word}`` in the stub's name gives one of them.
+    """Yield each stub with its function. Each word of a list ``{word,word}`` in the `stub`'s name gives one stub.
 
-    The word replaces ``{}`` in the function's name.
+    In the stub's name, the word replaces the list; in the function's name, it replaces ``{}``.
     """
     listed = re.fullmatch(r"([^{}]*)\{([^{}]*)\}([^{}]*)", stub)
     if listed is None:

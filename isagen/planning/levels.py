@@ -38,7 +38,7 @@ def select_levels(
     argument `native` maps levels to the features that this machine lacks. An empty list, or one that starts with
     `-NAME`, starts from `all`. Words are separated by spaces or commas, and their case is ignored. With `lowest_too`,
     the lowest level is always on; otherwise a list that starts with `NAME` selects only levels that it names. Raises
-    `ConfigError` for an unknown name, for a name with and without `-`, and with `lowest_too` for `-NAME` of the lowest
+    `ConfigError` for an unknown name, for both `NAME` and `-NAME`, and with `lowest_too` for `-NAME` of the lowest
     level.
     """
     tokens = level_words(words)
@@ -77,10 +77,10 @@ def check_no_contradiction(tokens: Iterable[str], where: str) -> None:
 
 
 def level_named(word: str, table: Table, where: str, *keywords: str, minus: bool = False) -> str:
-    """Return the level that `word` means in any case, as the table writes it; "" for a level of another architecture.
+    """Return the table's spelling of the level `word`, whose case is ignored; "" for a level of another architecture.
 
-    With `minus`, the word may be -LEVEL, and stays so. Raises `ConfigError` for an unknown level. Its text may suggest
-    one of the `keywords` that are valid at `where`.
+    With `minus`, the word and the result may be -LEVEL. Raises `ConfigError` for an unknown level. The error may
+    suggest one of the `keywords` that are valid at `where`.
     """
     sign = "-" if minus and word.startswith("-") else ""
     name = word.removeprefix(sign)

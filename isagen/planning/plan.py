@@ -1,6 +1,6 @@
 """Planning: the levels at which each kernel is built, with their flags, and the reasons why others are not built.
 
-Planning reads and writes nothing.
+This module reads and writes no file.
 """
 
 from __future__ import annotations

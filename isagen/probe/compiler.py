@@ -124,7 +124,7 @@ class Compiler:
 
     @cached_property
     def baseline_macros(self) -> Mapping[str, str]:
-        """The macros that it predefines under the project's arguments, without flags of levels.
+        """The macros that the compiler predefines under the project's arguments, without flags of levels.
 
         They are empty if the compiler cannot list its macros.
         """
@@ -158,7 +158,7 @@ class Compiler:
             return self.run([*self.quiet_args, *flags, strict, *self._object(source.parent), *self._input(source)])
 
     def compiles(self, args: Sequence[str] = ()) -> bool:
-        """Return whether it compiles an empty source with `args` and with options that every compiler has."""
+        """Return whether the compiler compiles an empty source with `args` and options that every compiler has."""
         with self._source("empty", "int isagen_empty;\n") as source:
             outcome = self.run([*self.args, *args, *self._object(source.parent), *self._input(source)])
             return outcome.ok and source.with_suffix(".o").is_file()
@@ -206,7 +206,7 @@ class Compiler:
         return ("/c", f"/Fo{target}") if self.dialect == "msvc" else ("-c", "-o", target)
 
     def program(self, name: str) -> str | None:
-        """Return the path of a program of the compiler's toolchain (``as``, ``ld``, ``objcopy``), None without one."""
+        """Return the path of a program of the compiler's toolchain (``as``, ``ld``, ``objcopy``), or None."""
         if not self.known:
             return None
         path = self.run(self.spelled([f"-print-prog-name={name}"])).out.strip()

@@ -23,7 +23,7 @@ OWN_WORDS = {"return", "argc", "argv"}
 
 
 def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdict | None:
-    """Return the verdict on a level if it is known without a run of the compiler, else None."""
+    """Return the verdict on a level if it is known without a run of the compiler with the level's flags, else None."""
     minimum = level.minimum.get(compiler_family(compiler.id))
     if minimum and older(compiler.version, minimum):
         return Verdict(False, f"{compiler.name} is older than {minimum}")

@@ -102,7 +102,7 @@ def groups_of(table: Table, available: Mapping[str, Verdict]) -> list[dict[str, 
 
 
 def _probe_group(table: Table, compiler: Compiler, group: Mapping[str, Verdict]) -> Mapping[str, Verdict]:
-    """Return the final verdicts on the levels of a group: those of one program, if it builds."""
+    """Return the final verdicts on a group's levels, by one program for all, or by one for each if that fails."""
     highest = next(iter(group.values()))
     if len(group) > 1 and compiler.build(probe_text(table, map(table.level, group)), highest.flags).ok:
         return group

@@ -44,7 +44,7 @@ class Place:
 
 
 def lacking(features: str) -> Mapping[str, str]:
-    """Return the features of a features file that cannot be used here, each with its name and the reason as a text.
+    """Return the features of a features file that cannot be used here, each with its text for messages.
 
     Raises `CpuError` if the features file is for another processor than this machine's.
     """
@@ -54,7 +54,7 @@ def lacking(features: str) -> Mapping[str, str]:
 
 
 def places(matrix: Matrix, emulated: bool) -> Iterator[Place]:
-    """Yield the places to try for a build, best first; with `emulated`, emulators alone."""
+    """Yield the places for a build in the order to try them: this CPU, then emulators; with `emulated`, these alone."""
     if matrix.cpu_family != this_cpu_family():
         yield Place("this CPU", problem=f"built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
         return

@@ -25,9 +25,9 @@ PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 
 @dataclass(frozen=True)
 class Run:
-    """The run of a level: its `result`, the place `how` it ran ("" if it did not), and the `reason` if it did not pass.
+    """The run of a level at the place `how`, its `result`, and the `reason` if it did not pass.
 
-    `loaded` counts the programs and modules that were loaded, by the level that they used.
+    `how` is "" if the level did not run. `loaded` counts the loaded programs and modules by the level that they used.
     """
 
     level: str
