@@ -5,9 +5,9 @@ and references from a binary.
 
 - `findings`, `allowances`, `known_functions`: results; findings that people allow; functions of libraries
 - `subject`: one binary under audit; `build_objects`: the objects that a build linked
-- rules: for code `reachable` from a root; `initialisers` of levels; each function `by_level`; `boundaries` of levels
+- rules: `reachable` (code that runs at load), `initialisers` (such code of levels), `by_level`, `boundaries`
 - `records`: the features that a file is judged by
 - `binaries`: the audit of one binary, with a record or without
-- `builds`, `targets`, `files`: the arguments of the command
+- `builds`, `targets`, `files`: the targets of `isagen audit`
 - `data`, `report`: results as data for programs and as text for people
 """

@@ -87,7 +87,7 @@ def _kind(section: Section, word: str) -> str:
 
 
 def without_allowed(result: Result, entries: Sequence[Entry]) -> Result:
-    """Return a result whose findings that `entries` allow are moved to `excused`."""
+    """Return `result` with the findings that `entries` allow moved from `findings` to `excused`."""
     entries = [entry for entry in entries if _matches_file(entry, result)]
     excused: dict[Entry, list[Finding]] = {}
     faults: list[Finding] = []
@@ -99,7 +99,7 @@ def without_allowed(result: Result, entries: Sequence[Entry]) -> Result:
 
 
 def uses(entry: Entry, results: Iterable[Result]) -> tuple[int, int]:
-    """Return the number of audited files that an entry is for, and of the findings that it allowed."""
+    """Return the number of audited files that an entry matches, and the number of findings that it allowed."""
     files = [result for result in results if _matches_file(entry, result)]
     return len(files), sum(len(found) for result in files for other, found in result.excused if other == entry)
 
@@ -117,7 +117,7 @@ def unused(entries: Iterable[Entry], results: Sequence[Result]) -> list[str]:
 
 
 def _matches_file(entry: Entry, result: Result) -> bool:
-    """Return whether an audited file's path, or the path without its first folders, matches the pattern of an entry."""
+    """Return whether an entry is for a decoded file: its pattern matches the path, or an end of it after a slash."""
     parts = result.target.split("/")
     matching = not entry.file or any(matches("/".join(parts[i:]), entry.file) for i in range(len(parts)))
     return result.decoded and not result.empty and matching

@@ -1,4 +1,4 @@
-"""The audit of one binary: by the record of isagen in it, or without one, where the dispatch is unknown."""
+"""Audits one binary: by the records of isagen in it, or without a record by the user's baseline."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ def audit_linked(
 
 
 def subject_of(binary: Binary, record: Record, *, level: str = "", objects: BuildObjects | None = None) -> Subject:
-    """Return a binary under audit by a record. Raises `AuditError` if no decoder reads its code."""
+    """Return the `Subject` of a binary that is judged by `record`. Raises `AuditError` if no decoder reads its code."""
     sets = instruction_sets(features_of(record.features).name, decoder_of(binary.architecture, binary.shown))
     allowed = frozenset(record.outside), Allowances(record.allow)
     return Subject(binary, sets, *allowed, record.levels, level, objects, record.module)
 
 
 def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()) -> Result:
-    """Audit a binary without a record by the `baseline` that it should run on.
+    """Audit a binary without a record as code for CPUs with the features of `baseline`.
 
-    `called` are the names of functions that other files of the same process may call when they are loaded.
+    `called` are the names of functions that other files of the same process may call at load.
     """
     decoder = decoder_of(binary.architecture, binary.shown)
     sets = instruction_sets(decoder.name, decoder)

@@ -115,7 +115,7 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         if registered and registered not in above and not level:
             continue  # a level that needs no more than the baseline may register ordinary code
         if registered and place != symbol.address:
-            continue  # a registration is one pointer: in a format without sizes, unnamed data after it seems part of it
+            continue  # a registration is one pointer; without symbol sizes, it seems to contain unnamed data after it
         what = "points to" if registered else "contains the address of"
         shown = f"{demangle(code.name(code.functions.at(target)))}, of {level or 'no level'}"
         findings[name] = subject.fault("address", name, f"{what} {shown}", registered or level)

@@ -26,7 +26,7 @@ from ..model.registrations import Registrations
 
 
 class BuildObjects:
-    """The objects of a build: those of the levels in the plan, and `others` that are linked with them.
+    """The objects of a build: those of the levels in the plan, and those of no level among `others`, a link's inputs.
 
     The plan is in `folder`. Reports show paths relative to `root`.
     """
@@ -87,7 +87,7 @@ class BuildObjects:
         return self._kernels.get(_resolved(path), "")
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
-        """Return the object and the kernel source of a function."""
+        """Return the object and the kernel source of a function; "" for what is unknown."""
         path = self._definitions.get(level, {}).get(symbol)
         return (self.shown(path), self.kernel(path)) if path is not None else ("", "")
 
@@ -134,7 +134,7 @@ class BuildObjects:
         return frozenset().union(*(registrations.public_names for registrations in self.registrations.values()))
 
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
-        """Yield the references of objects of no level to names of levels: (object, name, levels).
+        """Yield (object, name, levels) of each reference by an object of no level to a name of levels.
 
         Names of levels are the private names among `names`, the names that sealing gives, registrations, and the table
         of stubs. Only the table may refer to registrations, and only the dispatch source may refer to the table.
@@ -179,10 +179,7 @@ def _levels_by_name(names: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, 
 
 
 def linked_objects(inputs: Iterable[str], ninja: NinjaFile) -> Iterator[Path]:
-    """Yield the objects of a link's inputs, and the static libraries that this build does not make.
-
-    The objects of other static libraries are in the statements of `ninja`.
-    """
+    """Yield the inputs of a link. Static libraries and prelinked objects of this build are replaced by their inputs."""
     waiting, seen = list(inputs)[::-1], set[str]()
     while waiting:
         path = waiting.pop()

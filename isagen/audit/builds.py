@@ -20,7 +20,7 @@ from .files import Progress, files_in
 from .findings import Result, failed_result
 from .records import Baseline, Baselines, baseline_of, records_of, records_of_build
 
-# The ends of names of folders in which a build has no targets: objects, and isagen's own tool.
+# Ends of the names of folders that contain no targets, such as folders of objects and isagen's copy of itself.
 WITHOUT_TARGETS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
 MESON_FOLDER = "meson-info"
 
@@ -36,10 +36,7 @@ def build_of(path: Path) -> Path | None:
 
 
 def audit_build(folder: Path, baselines: Baselines, progress: Progress) -> Iterator[Result]:
-    """Audit every linked file with a record in a build folder.
-
-    Raises `AuditError` if there is none.
-    """
+    """Audit the linked files in a build folder that have a record. Raises `AuditError` if there are none."""
     any_audited = False
     plans = find_plans(folder)
     paths = list(filter(is_binary, files_in(folder, WITHOUT_TARGETS)))
@@ -78,7 +75,7 @@ def not_decoded(path: Path, shown: str) -> Result | None:
 def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
     """Audit a linked file in a build folder, by the plan among `plans` that has its record, and by its objects.
 
-    Raises `PlanError` if none has it and one cannot be read: an earlier isagen wrote the plan of a set that is gone.
+    An unreadable plan, such as a stale one of an earlier isagen, raises `PlanError` only if no other has the record.
     """
     records = records_of(binary)
     texts = {record.to_json() for record in records}

@@ -24,8 +24,8 @@ Tested = Mapping[int, frozenset[str] | None]
 def chosen(subject: Subject) -> tuple[Tested, Collection[int]]:
     """Return the functions that are reached only through resolvers that test CPU features, and those that are trusted.
 
-    Trusted are the functions whose resolver is assumed to test the right features: a resolver of the C library, or
-    one in a stripped file, where no name shows what it tests.
+    A function is trusted if its resolver is assumed to test the right features: if the resolver uses the C library's
+    detection, or if the file is stripped, so that no name shows what the resolver tests.
     """
     code, references = subject.code, subject.references
     stripped = subject.binary.stripped
@@ -65,13 +65,13 @@ def chosen(subject: Subject) -> tuple[Tested, Collection[int]]:
 
 
 def _reads(subject: Subject, number: int) -> bool:
-    """Return whether a function reads a variable: in a stripped file, perhaps one of CPU features."""
+    """Return whether a function refers to writable data, which in a stripped file may contain CPU features."""
     targets = (reference.target for reference in subject.references.of(number) if reference.kind in READS)
     return any(section is not None and section.writable for section in map(subject.binary.section_at, targets))
 
 
 def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
-    """Return the features that a resolver's functions test, with the features that they imply; None if unknown."""
+    """Return the features that a resolver's functions test, and the features that these imply; None if unknown."""
     code, checks = subject.code, subject.sets.rules.cpu_checks
     words: dict[int, int] = {}  # by the address of a word of CPU features: the number of its first bit
     slots: dict[int, int] = {}  # by the address of a GOT slot: the address of the word to which it points
@@ -96,7 +96,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
 
 
 def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Collection[int]) -> set[int]:
-    """Return the `choices` to which data points, or to which code outside of the `testing` functions refers."""
+    """Return the `choices` to which data points, or to which code refers that is neither `testing` nor a choice."""
     code, references = subject.code, subject.references
     starts = {code.start(number): number for number in choices}
     slots, plt = code.pointers.slot_ranges, code.pointers.plt_ranges
@@ -121,7 +121,7 @@ def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Coll
 def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
     """Judge every function by its level, and count the functions that cannot be judged.
 
-    Functions of no level in `skip` have findings already.
+    Ordinary functions in `skip` have findings already.
     """
     code, sets = subject.code, subject.sets
     findings: list[Finding] = []
@@ -129,7 +129,7 @@ def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
     for number in subject.numbers():
         level = subject.level_of(number)
         allowed = subject.allowed_at(level)
-        if subject.levels_are_lost:  # then the code after a function of unknown size may belong to a level
+        if subject.levels_are_lost:  # then code of a level may follow a function of unknown size
             number = code.body(number)
         every = code.codes(number)
         if subject.is_undecodable(number, every):

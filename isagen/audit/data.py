@@ -13,16 +13,16 @@ from .allowances import uses
 from .findings import CAUSES, KINDS, UNDECODABLE, Entry, Finding, Result, fails
 
 REPORT_FORMAT = 3
-# The kinds whose number of findings each line shows, even if the number is 0.
+# Kinds whose number of findings a summary shows even if it is 0.
 ALWAYS = ("load", "unproven")
-SHOWN = 4  # features in the counts of functions that are not judged
+SHOWN = 4  # the most features that a summary names for functions that are not judged
 
 
 @dataclass(frozen=True)
 class Summary:
     """The audits of the files of one target.
 
-    - `state`: error; or fail, for findings that fail the audit; or skip, if nothing was audited; or ok
+    - `state`: error; fail, for findings that fail the audit; skip, if isagen reads none of the files; or ok
     - `findings`: the number of findings by kind
     - `allowed`: the number of functions and findings that entries allowed
     - `not_audited`: the number of files that isagen does not read, such as archives

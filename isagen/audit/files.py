@@ -21,7 +21,7 @@ WHEEL = ".whl"
 # universal Mach-O with offsets of 64 bits.
 MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbf")
 UNIVERSAL = "universal Mach-O"
-# Universal Mach-O files and Java's classes start with these bytes. Next is the number of parts, or the class's version.
+# Universal Mach-O files and Java's classes start with these bytes, then the number of parts or the class's version.
 FAT = b"\xca\xfe\xba\xbe"
 OLDEST_CLASS = 43  # the lowest version of a class; no universal file has so many parts
 # The header of each part of a universal file (<mach-o/fat.h>): processor, its subtype, offset, size, alignment.
@@ -45,7 +45,7 @@ def files_in(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
 
 
 def other_format(path: Path) -> str:
-    """Return the name of a file's format of machine code if isagen does not read it; "" for other files."""
+    """Return the format of a Mach-O file that `open_binary` does not read; "" for other files."""
     try:
         with path.open("rb") as stream:
             head = stream.read(HEAD)
@@ -60,7 +60,7 @@ def _is_universal(head: bytes) -> bool:
 
 
 def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
-    """Write those parts of a universal file that isagen can read to a folder, each as ``NAME (arm64)``.
+    """Write the parts of a universal file that isagen can read, each to a file ``NAME (arm64)`` in `folder`.
 
     Of several parts for one processor, only the first is written. Return the paths, and whether these are all parts of
     the file.

@@ -28,7 +28,7 @@ UNDECODABLE = "undecodable"
 class Finding:
     """One fault.
 
-    `symbol` is the linker's name of the function. `features` are the features that the function needs unchecked, and
+    `symbol` is the linker's name of the function. `features` are those that the function needs without a check, and
     `instruction`, at `address`, is the first instruction that needs one of them. `path` is the chain of calls to the
     function from a root, which the loader runs, and `variable` a variable that this chain initialises. `level`,
     `object` and `kernel` are empty if they are unknown. `cause` is one of CAUSES, or "".
@@ -89,7 +89,7 @@ class Result:
       unknown; functions with unknown instructions are under UNDECODABLE
     - `allowed`: entries of isa.toml: (pattern, reason, number of functions that it allowed)
     - `outside`: functions and vtables of no level that code of levels refers to: all levels run one copy of them
-    - `decoded`: whether there is a decoder for the code
+    - `decoded`: false if the file could not be read, or its code not decoded
     - `problem`: the error, if the file could not be audited
     - `excused`: the findings that a file of allowances allows, by entry
     - `group`: the wheel or folder that the audit was called for, if the file is in one

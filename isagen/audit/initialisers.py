@@ -1,4 +1,4 @@
-"""The rule for what a level runs at load or exit: it passes no address of the level's code to code that may store it.
+"""The rule for initialisers, level code run at load or exit: they pass no address of a level to code that may store it.
 
 An initialiser receives no address of a level: it can pass on only addresses that its code names. If its code takes the
 address of level code, or of data that contains such an address, each other function or variable that its code names
@@ -126,7 +126,7 @@ class Initialisers:
     def _led_to(self, index: int, reference: ResolvedReference) -> Iterator[tuple[int, int, str]]:
         """Yield what a reference of an object leads to, directly or by pointers in data of the level's objects.
 
-        Each is (index of an object, address in it, "") or, for what no object of the level defines, (index, 0, name).
+        Each is (index of an object, address in it, ""), or (index, 0, name) if no object of the level defines the name.
         """
         waiting = [(index, reference.target, reference.name)]
         seen = set()
@@ -164,13 +164,13 @@ class Initialisers:
                             yield owner, target, is_of_library
 
     def _is_function(self, index: int, target: int, direct: bool) -> bool:
-        """Return whether an address is a function's: no label's in a jump table, and no destructor's for the exit."""
+        """Return whether code at an address is a function: no label of a jump table and, if `direct`, no destructor."""
         code = self.objects[index].subject.code
         if not code.functions.is_code(target):
             return False
         entry = code.entry(target)
         in_jump_table = index in self._reached and entry in self._reached[index].when and code.start(entry) != target
-        return not in_jump_table and not (direct and mangling.is_destructor(code.name(entry)))
+        return not in_jump_table and not (direct and mangling.is_destructor(code.name(entry)))  # runs at exit
 
     def _finding(self, kind: str, index: int, function: int, codes: Codes = frozenset()) -> Finding:
         """Return the finding of a function in the object with this index."""
@@ -178,7 +178,7 @@ class Initialisers:
         return replace(finding, kernel=self.objects[index].source, level=self.level)
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
-        """Yield the findings of a group that uses code of lower levels, or what may store an address that it takes."""
+        """Yield a group's findings: uses of lower levels, and one if it takes an address and uses what may store it."""
         stores = [store for index in group for store in self._stores(index)]
         for index, function, name in stores:
             if name in self.lower_names:
@@ -219,7 +219,7 @@ class Initialisers:
         return name in CALLBACKS or is_harmless(name) or is_detection
 
     def _shared_name(self, index: int, target: int) -> str:
-        """Return the name of the variable at an address if code of no level may use it, too; "" for all else."""
+        """Return the name of the variable at an address if code outside the level may use it; "" otherwise."""
         subject = self.objects[index].subject
         variables, section = subject.code.variables, subject.binary.section_at(target)
         if section is None or section.constant or subject.code.functions.is_code(target):

@@ -17,7 +17,7 @@ from ..processors.decoding import DIRECT, LEAVES, UNKNOWN, Codes, Kind
 from .findings import Finding
 from .subject import Subject
 
-LONGEST_CHAIN = 64  # the most steps of a chain of calls that are collected
+LONGEST_CHAIN = 64  # the largest number of collected steps of a chain of calls
 NEAR = 8  # the most bytes between reading a variable and the branch that depends on it
 # Prefixes of variables that compilers add: exception data, the module handle.
 COMPILERS_OWN = ("DW.ref.", "__dso_handle")
@@ -108,8 +108,8 @@ class ReachableCode:
         subject = self.subject
         finding = subject.finding(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
-        # `variable` is the first variable that a step refers to before its call of the next step. The last step has no
-        # next step, so it may also refer to the variable after the instruction that the finding shows.
+        # `variable` is the first variable that a step refers to before its call of the next step. In the last step,
+        # references after the instruction that the finding shows count too.
         variables = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,
@@ -133,8 +133,8 @@ class ReachableCode:
     def _tested_variable(self, number: int, address: int) -> str:
         """Return the known variable of CPU features that guards an address; "" if there is none.
 
-        A function on the way reads it shortly before a branch that decides whether the address is reached. The branch
-        skips the address, or a return or an unconditional jump before the address.
+        A function in the chain of calls reads it shortly before a branch that decides whether control reaches the
+        address: the branch skips the address, or skips a return or an unconditional jump before the address.
         """
         code, known = self.subject.code, self.subject.sets.rules.cpu_checks.variables
         for step, place in self._steps(number, address):

@@ -79,7 +79,7 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
 
 
 def _alike(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Return the findings, those together that initialise one variable of a kernel at several levels."""
+    """Return groups of findings: a group is about one variable of a kernel at several levels, or has one finding."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         is_of_levels = finding.variable and finding.kernel and finding.level

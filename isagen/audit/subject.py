@@ -26,12 +26,12 @@ class Subject:
 
     `baseline` are the features that all of its code may use, and `levels` the features of each level. If the binary is
     an object of one level, `level` is that level. `objects` are those that a file was linked from, if they are
-    available, and those of no level come from objects of `module` if the file is the private module of that level.
+    available. In the private module of a level, `module`, ordinary functions come from objects of that level.
     `counted` maps a feature to the names of the functions that need the feature and are not judged, and UNDECODABLE to
     the names of functions with unknown instructions.
 
-    Parameters `number` are indices of functions and of pieces of code outside of functions. Parameters `codes` are the
-    decoder's numbers for encodings of instructions.
+    Parameters `number` are the numbers of functions and pieces in `code`. Parameters `codes` are the decoder's numbers
+    for encodings of instructions.
     """
 
     binary: Binary
@@ -63,7 +63,7 @@ class Subject:
     def is_public(self, symbol: Symbol) -> bool:
         """Return whether sources other than the one that defines the variable `symbol` may use the variable's name.
 
-        The names of the objects decide where they are available, since a linker may make such symbols local.
+        If objects are available, a name that is public in them counts too, since a linker may make its symbol local.
         """
         is_public = self.objects is not None and symbol.name in self.objects.public_names
         return (is_public or not symbol.local) and not self.is_sealed(symbol.name)

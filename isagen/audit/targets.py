@@ -97,7 +97,7 @@ class _Audit:
         """Audit the files in a folder, and the wheels in it unless the folder is itself an unpacked wheel."""
         results: list[Result] = []
         code: dict[Path, str] = {}
-        for path in list(files_in(folder)):  # listed before wheels are unpacked, perhaps into it
+        for path in list(files_in(folder)):  # listed first: wheels may be unpacked into the folder
             name = f"{shown}/{path.relative_to(folder).as_posix()}"
             if is_binary(path):
                 code[path] = name

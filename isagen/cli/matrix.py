@@ -67,7 +67,7 @@ def as_data(matrix: Matrix) -> dict[str, Any]:
 
 
 def _page(matrices: Sequence[Found]) -> str:
-    """Return a page of matrices, those of build folders with their hot loops."""
+    """Return a page of matrices, with the hot loops of those in build folders."""
     builds = []
     for found in matrices:
         label = f"{found.label}, {found.matrix.project}" if len(matrices) > 1 else found.label
@@ -147,7 +147,7 @@ def run_diff(options: argparse.Namespace) -> int:
 
 
 def _pairs(options: argparse.Namespace, before: list[Found], after: list[Found]) -> list[tuple[str, Found, Found]]:
-    """Return (name, old, new) for each binary, by which the matrices of both sides are paired.
+    """Pair the matrices of both sides by binary, and return (name, old, new) of each pair.
 
     If each side has one matrix, the name is "". Raises `ProjectError` if the sides are not of the same binaries.
     """

@@ -1,4 +1,4 @@
-"""The parser of isagen's arguments: help as wide as the terminal, and commands of the user behind `--`."""
+"""The parser of isagen's arguments. It wraps help to the terminal's width, and does not parse a command after `--`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .output import wrapped
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """A formatter that keeps lines of descriptions and examples, and folds those wider than the terminal."""
+    """A formatter that preserves the lines of descriptions and examples, and wraps those wider than the terminal."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n".join(self._fill_line(indent + line, width) for line in text.splitlines())

@@ -12,7 +12,7 @@ NARROWEST = 20  # the smallest number of columns for a name
 
 
 class Progress:
-    """The line, until the block of its `with` ends: `show` writes it."""
+    """The line: `show` writes it, and the end of the `with` block removes it."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)

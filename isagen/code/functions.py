@@ -114,7 +114,7 @@ class Functions:
         The reason is "weak", "unique" or "exported". A function with several symbols is yielded once.
         """
         reasons = {Binding.WEAK: "weak", Binding.UNIQUE: "unique"}
-        if not self.binary.relocatable:  # other objects may bind to all functions of an object
+        if not self.binary.relocatable:  # every global function of an object is for other objects
             reasons[Binding.GLOBAL] = "exported"
         functions: dict[int, tuple[int, Symbol, str]] = {}
         for symbol in self.binary.exports():

@@ -39,8 +39,7 @@ class References:
     """The references of the functions and pieces of `code`, by number.
 
     `callbacks` maps each function that calls some of its arguments, such as atexit, to the number of these arguments; 0
-    stands for an array of functions.
-    `detection` describes how code detects CPU features.
+    stands for an array of functions. `detection` describes how code detects CPU features.
     """
 
     def __init__(self, code: Code, callbacks: Mapping[str, int], detection: CpuChecks) -> None:
@@ -116,7 +115,7 @@ class References:
                 else:
                     kind, target = Kind.READ, reference.address
             elif kind is Kind.ADDRESS and within(self._pointers.slot_ranges, target):
-                kind = Kind.READ  # of two words in the GOT for thread-local storage; they are no pointers
+                kind = Kind.READ  # reads two words in the GOT for thread-local storage, which are no pointers
             elif kind is Kind.NUMBER:
                 if self._binary.section_at(target) is None:
                     continue
@@ -130,8 +129,8 @@ class References:
         relocations = iter(self._pointers.relocations(section, address, end) if section is not None else ())
         relocation = next(relocations, None)
         for reference in chain(self.code.decoder.references(raw, address, linked=False), [None]):
-            # A relocation before the next reference is in an instruction without a reference, which forms the address,
-            # such as a move of an immediate.
+            # A relocation before the next reference is in an instruction without a reference, such as a move of an
+            # immediate. This instruction forms the address.
             while relocation is not None and relocation.address < (reference.at if reference is not None else end):
                 target = self._pointers.target(relocation)
                 name = "" if target else self._pointers.target_name(relocation)

@@ -1,4 +1,4 @@
-"""Features that CPUs must have although no table lists them: the baseline's, and those that levels' flags turn on."""
+"""Features that flags or compilers turn on: the baseline's beyond the architecture, and levels' beyond the table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..model.plan import BUILT, Build
 from ..processors.features import features_of
 from ..processors.instructions import normal_name
 
-# Options for the features of a CPU, and any options of the machine that may turn features on.
+# -march= and -mcpu=; and every option -m... that may turn features on.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")
 MACHINE_OPTION = re.compile(r"-m(?!tune=|no-|\d)")
 DEFAULT = "the default of "

@@ -33,7 +33,7 @@ def built_matrix(plan_path: Path) -> Matrix:
 
 
 def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
-    """Return the objects that were compiled, by kernel source and level, of the build whose plan is at `plan_path`."""
+    """Return the compiled objects of the build whose plan is at `plan_path`, by kernel source and level."""
     made = BuildObjects(read_plan(plan_path).plan, plan_path.parent, (), plan_path.parent)
     compiled, shims = CompiledObjects(made.plan), made.plan.shims()
     objects = {}

@@ -69,7 +69,7 @@ def _cell(cell: MatrixCell) -> Iterator[tuple[tuple[str, ...], str]]:
         yield (": stubs",), _text(cell.stubs)
     if cell.code is not None:
         yield (": code",), size_text(cell.code.code_bytes)
-        yield (": code", ""), cell.code.digest
+        yield (": code", ""), cell.code.digest  # a part of the size: compared only if the sizes are equal
         yield (": widest register",), width_text(cell.code.widest)
         yield (": linked copy",), cell.folded or "its own"
 

@@ -92,7 +92,7 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
 
 @dataclass(frozen=True)
 class _Fact:
-    """A line `name: text`; the lines that it is folded into are indented."""
+    """A line `name: text`. If it is wrapped, its further lines are indented."""
 
     name: str
     text: str

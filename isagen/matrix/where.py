@@ -72,7 +72,7 @@ def find_matrices(where: str) -> list[Found]:
 
 
 def selectable_matrices(where: str) -> list[Matrix]:
-    """Return the matrices of `find_matrices` whose level an environment variable selects.
+    """Return the matrices of `find_matrices` whose level an environment variable can select.
 
     Raises `ProjectError` if there is none.
     """
@@ -87,7 +87,7 @@ def selectable_matrices(where: str) -> list[Matrix]:
 
 
 def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
-    """Return the matrices of builds, with a warning of each that may be outdated.
+    """Return the matrices of builds, and print a warning for each that may be outdated.
 
     A plan that cannot be read is an error if no plan can be read, and otherwise a warning.
     """
@@ -207,6 +207,6 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
 
 
 def _wanted() -> str:
-    """Return what a place may be and, in a project's folder, how to make one."""
+    """Return what WHERE may be and, in a project's folder, how to make a build folder."""
     configure = "; `meson setup BUILD_DIR` makes a build folder" if Path("meson.build").is_file() else ""
     return WANTED + configure

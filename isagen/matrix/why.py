@@ -65,7 +65,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and matrix.optimization in SCALAR else []
     details = _details(matrix, level, because, *_code(cell), *advice)
-    several = len(kernels) > 1  # sources register the stub, and `kernel` is the one whose copy it calls at this level
+    several = len(kernels) > 1  # then all register the stub; `kernel` is the one whose copy it calls at this level
     if several and called != level.name:
         details.append(f"{kernel_name} at {level.name}: the copy of {called}")
     if running is not None:
@@ -173,7 +173,7 @@ def _level(matrix: Matrix, name: str) -> LevelRow:
 def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
     """Return the kernel whose path is `name` or ends in it, or else the kernels that have a stub of this name.
 
-    If there are none, return the one kernel with a stub whose name begins with `name`. Raises `ProjectError` if no
+    If there are none, return the one kernel with a stub whose name begins with `{name}_`. Raises `ProjectError` if no
     kernel is found, or if several paths end in `name` or several kernels have such stubs.
     """
     stubs = {kernel.source: _stubs(kernel) for kernel in matrix.kernels}
