@@ -17,7 +17,7 @@ from .subject import Subject
 READS = (Kind.READ, Kind.FLAG, Kind.ADDRESS)
 
 
-# By the number of a function: the features that its resolvers test, or None if they are unknown.
+# By the number of a function: the features that each of its resolvers tests, or None if they are unknown.
 Tested = Mapping[int, frozenset[str] | None]
 
 
@@ -55,8 +55,8 @@ def chosen(subject: Subject) -> tuple[Tested, Collection[int]]:
             trusted |= choices
         features = _tested_features(subject, parts)
         for choice in choices:
-            before = tested.get(choice, frozenset())
-            tested[choice] = None if features is None or before is None else features | before
+            before = tested.get(choice, features)
+            tested[choice] = None if features is None or before is None else features & before
     for number in untested | testing:
         tested.pop(number, None)
     for number in _reached_otherwise(subject, tested, testing) if tested else ():

@@ -89,6 +89,19 @@ def test_a_resolver_that_asks_for_too_little(tmp_path, compiler, feature):
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_function_that_two_resolvers_choose(tmp_path, compiler):
+    """Each of them has to ask for what the function needs."""
+    for feature, expected in (("avx2", set()), ("popcnt", {("baseline", "fast")})):
+        choice = "__builtin_cpu_init(); " + FEATURES
+        more = "static void (*other(void))(void) { " + choice.replace("avx2", feature) + " }"
+        more += 'void more(void) __attribute__((ifunc("other"), visibility("hidden")));'
+        text = source(choice, more, "more();")
+        text = text.replace("fast(void) {", 'fast(void) { asm volatile("vpaddd %ymm0, %ymm0, %ymm0");')
+        for flags in (["-O2"], ["-O2", "-static"]):
+            assert found(tmp_path, compiler, text, *flags) == expected, flags
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("how", BLIND)
 def test_a_resolver_that_asks_nothing(tmp_path, compiler, how):
     for flags in (["-O2"], ["-O0"], ["-O2", "-no-pie", "-fno-pic"]):
