@@ -115,7 +115,7 @@ const VIEWS = {
       return linked.length < cells.length ? `${bytes} linked` : bytes;
     },
     legend() {
-      return [...scale(this.bounds, format.bytes), ["", "of instructions; each shade holds as many copies", "note"]];
+      return [...scale(this.bounds, format.bytes), ["", "of instructions; each shade has equally many copies", "note"]];
     },
   },
   widest: {

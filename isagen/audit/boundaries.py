@@ -86,7 +86,7 @@ def bindable_functions(subject: Subject) -> Iterator[Finding]:
     for symbol in binary.symbols():
         level = subject.level_at(symbol.address) if symbol.defined and symbol.binding in MERGEABLE else ""
         if level and symbol.visible:
-            yield subject.fault("shared", symbol.name, "it is still weak", level)
+            yield subject.fault("shared", symbol.name, "not sealed: the symbol is weak", level)
     for _, symbol, _ in subject.code.functions.bindable():
         level, name = subject.level_at(symbol.address), symbol.name
         if level and not subject.allowances.cover(name):

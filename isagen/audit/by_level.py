@@ -153,7 +153,7 @@ def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
 def _described(finding: Finding, tested: Collection[str] | None) -> Finding:
     """Return the finding of a function that a resolver chooses, with the features that the resolver tests."""
     if tested is None:
-        detail = "a resolver chooses it, and it is unknown for which features"
+        detail = "a resolver chooses it; which features the resolver tests is unknown"
         return replace(finding, kind="unproven", cause="question", detail=detail)
-    detail = f"a resolver chooses it that asks for {' '.join(sorted(tested)) or 'no feature'}"
-    return replace(finding, detail=detail)
+    names = " ".join(sorted(tested))
+    return replace(finding, detail=f"its resolver tests only {names}" if names else "its resolver tests no feature")

@@ -69,6 +69,6 @@ def _problem(finding: Finding) -> BuildError:
     what = f"{demangle(finding.symbol)} {finding.detail}, but needs {needs} ({finding.instruction})"
     if finding.kind == "address":
         what = f"what initialises it {finding.detail}"
-        remedy += "; or allow what is used, with the reason why it stores no address: [[audit.allow]] in isa.toml"
+        remedy += "; or allow the name above, with the reason why it stores no address: [[audit.allow]] in isa.toml"
     where = demangle(finding.variable or finding.symbol)
     return BuildError(f"{finding.kernel} at {finding.level}: {what}", where=where, remedy=remedy)

@@ -42,7 +42,7 @@ def measured(file: AnyObject, marks: Sequence[str], needs_of: NeedsOf) -> Code:
 
 CONDITION = re.compile(rb"^\s*#\s*if", re.MULTILINE)
 LOST = (
-    "isagen: warning: {source}: {level} has the same code as {lower}, although {between} between them has other code\n"
+    "isagen: warning: {source}: {level} has the same code as {lower}, but {between}, a level between, has other code\n"
     "  {level} lacks the code of {between}: let the #if in the source choose it, or define its macro for {level} in "
     "the table (levels.{level}.defines)"
 )

@@ -17,7 +17,7 @@ def add_init(commands: Commands) -> None:
     parser = commands.add_parser(
         "init",
         help="set a project up, or update what isagen wrote into it",
-        epilog="files that are written only where meson.build sets what needs them:\n"
+        epilog="files that are written only if meson.build sets a variable that needs them:\n"
         "  isagen/extras  generated kernels, precompiled headers, whole modules\n"
         "  isagen/module  whole modules: isa_module\n"
         "  isagen/audit   targets that ninja audits where no script takes the linker's place: isa_links",

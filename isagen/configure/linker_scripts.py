@@ -65,8 +65,8 @@ def find_audit(request: Request, processor: Processor, limit: Limit) -> LinkAudi
         reason = f"isagen does not take the linker's place where objects are {binary_format.shown}"
     elif not request.reached:
         reason = (
-            f"{compiler.name}, as this build calls it, does not take its linker from where -B says: perhaps because of "
-            "another -B or --ld-path, or a ':' in the build folder's path"
+            f"{compiler.name}, as this build calls it, does not look for its linker in the folder that -B names: "
+            "perhaps because of another -B or --ld-path, or a ':' in the build folder's path"
         )
     elif not (linkers := _linkers_of(compiler)):
         reason = f"{compiler.name} has no linker"

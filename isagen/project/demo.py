@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from ..matrix.built import built_matrix
 from ..matrix.selection import selection_here
 from ..matrix.terminal import print_matrix
+from ..matrix.words import count_text
 from ..model.errors import ProjectError
 from ..model.plan_file import find_plans
 from .init import init_project
@@ -116,5 +117,6 @@ def _compare(folder: Path, variable: str) -> int:
     if wrong:
         print(f"\nFAILED: {', '.join(wrong)} did not run, or gave another result than {lowest[0]}")
         return 1
-    print(f"\nSUCCESS: {len(rows)} levels ran, and all agree.\n`isagen init` makes such a project in an empty folder.")
+    print(f"\nSUCCESS: {count_text(len(rows), 'level')} ran, and all agree.")
+    print("`isagen init` makes such a project in an empty folder.")
     return 0

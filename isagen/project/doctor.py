@@ -49,7 +49,7 @@ def examine(folder: Path) -> Iterator[Check]:
     """Yield the checks of the project in `folder`. Raises `ProjectError` if there is no meson.build."""
     if not (folder / "meson.build").is_file():
         raise ProjectError(
-            "there is no meson.build, so no project that could be checked",
+            "there is no meson.build: this folder is no Meson project",
             where=str(folder),
             remedy="name the project's folder, or make a project with `isagen init`",
         )

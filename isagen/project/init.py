@@ -58,7 +58,9 @@ def init_project(
     parts = PurePosixPath(fragment).parts
     if not parts or ".." in parts or not re.fullmatch(r"\w[\w./-]*", fragment):
         raise ProjectError(
-            f"{fragment!r} cannot hold the fragment", where="--fragment", remedy="name a folder inside the project"
+            f"{fragment!r} cannot be the fragment's folder",
+            where="--fragment",
+            remedy="name a folder inside the project",
         )
     fragment = "/".join(parts)
     fresh = not (folder / "meson.build").exists()

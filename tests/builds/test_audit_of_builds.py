@@ -55,7 +55,9 @@ def test_a_build_whose_linker_is_not_in_reach_says_so(new_project, environment, 
             if project.path("").exists()
             else project.setup(FEW, **environment)
         )
-        assert re.search(r"audited *: not when linked: .* does not take its linker from where -B says", said)
+        assert re.search(
+            r"audited *: not when linked: .* does not look for its linker in the folder that -B names", said
+        )
     plant_in_baseline(project)
     project.ninja()
     assert "audited: no, " in project.isagen("matrix", folder).stdout

@@ -234,7 +234,7 @@ def test_a_level_that_lacks_the_code_of_a_lower_one_is_told_of(new_project):
     assert "warning" not in project.ninja()
     (project.folder / "isagen/own.toml").write_text(f'{table}[levels.AVX512]\ndrop_defines = ["HAVE_AVX2"]\n')
     assert (
-        "isagen: warning: ops-c.c: AVX512 has the same code as DEFAULT, although AVX2 between them has other code\n"
+        "isagen: warning: ops-c.c: AVX512 has the same code as DEFAULT, but AVX2, a level between, has other code\n"
         "  AVX512 lacks the code of AVX2: let the #if in the source choose it, or define its macro for AVX512 in the "
         "table (levels.AVX512.defines)\n"
     ) in project.ninja()

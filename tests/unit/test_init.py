@@ -210,7 +210,7 @@ def test_file_where_the_fragments_folder_should_be(project):
 
 @pytest.mark.parametrize("fragment", ["", "/tmp/x", "..", "../x", "a/../../x", ".", "./", "a b", "a'b", "a\n"])
 def test_fragment_must_be_a_folder_inside_the_project(project, fragment):
-    refused(project, "--fragment: .* cannot hold the fragment", fragment=fragment)
+    refused(project, "--fragment: .* cannot be the fragment's folder", fragment=fragment)
 
 
 # ---- the fragment
