@@ -1,1 +1,1 @@
-"""Reads and seals binary files. Each format is a package behind the protocols of `protocol`; `formats` lists them."""
+"""Reads and seals binary files. Each format is a package with a description, `FORMAT`; `formats` lists them."""

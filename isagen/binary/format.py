@@ -36,8 +36,8 @@ class Format:
     and linked files. `emptied` returns an object that defines nothing, to replace the sealed object of a file.
     `with_note` returns an object's content with one more note of an owner and a text, which whole modules need.
 
-    Without the options `gcc_args`, GCC's code is wrong; if GCC refuses one of them, no levels are built. If a script
-    takes the linker's place, `links_by_script`, links are audited when they are made.
+    Without the options `gcc_args`, GCC's code is wrong; if GCC refuses one of them, no levels are built.
+    `links_by_script` is whether a script can take the linker's place, and audit each link.
     """
 
     name: str

@@ -15,7 +15,7 @@ from typing import Any
 
 # The run-time libraries of C++ that demangle: GNU's, LLVM's, FreeBSD's.
 LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libcxxrt.so.1")
-MICROSOFT = "?"  # the first character of a mangled name of Microsoft's, except that of a table of exceptions
+MICROSOFT = "?"  # the first character of Microsoft's mangled names, except those of tables of exceptions
 # Type information and the name in it; type descriptors, base classes and class hierarchies. `??_R4` belongs to a vtable
 # and not to a type.
 TYPES = ("_ZTI", "_ZTS", "??_R0", "??_R1", "??_R2", "??_R3")
@@ -25,8 +25,8 @@ VTABLES = ("_ZTV", "??_7")
 # Guards of static variables in a block: ?$TSS with a lock, ?$S without, ??_B in inline functions, ??__J per thread.
 GUARD = re.compile(r"(?:\?\$(?:TSS|S)\d+@|\?\?_B|\?\?__J)(?P<block>\?.+@)[45]")
 ITANIUM_STANDARD = ("St", "NSt", "Sa", "Ss", "Si", "So", "Sd", "N10__cxxabiv1")
-# Starts of destructors: of arrays, which GCC and Clang generate; ordinary, deleting an object or an array, with virtual
-# bases, at exit, of a stack frame.
+# Prefixes of destructors. GCC and Clang: of arrays. Microsoft's ABI: ordinary, deleting an object, deleting an array,
+# with virtual bases, at exit, of a stack frame.
 DESTRUCTORS = ("__tcf_", "__cxx_global_array_dtor", "??1", "??_G", "??_E", "??_D", "??__F", "?dtor$")
 INITIALISER = re.compile(r"\?\?__E(?P<variable>.+?)@?@YAXXZ")
 

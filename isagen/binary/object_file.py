@@ -126,7 +126,7 @@ class ObjectFile(Generic[ReaderT]):
         return {name: self._initial_values.targets(places) for name, places in data.items()}
 
     def _findable_data(self, section: Section) -> Iterator[tuple[int, int, int]]:
-        """Yield (index of the section, address, size) of the data in a findable section whose pointers count."""
+        """Yield (section's index, address, size) of the data in a findable section that may come from a source."""
         yield section.index, section.address, section.size
 
     # ---- sections
@@ -147,7 +147,7 @@ class ObjectFile(Generic[ReaderT]):
 
     @property
     def may_fold(self) -> bool:
-        """Whether it contains no more than code and constants that no function changes at load or exit.
+        """Whether it contains only code and constants, and no function runs at load or exit.
 
         It has no variable, no absolute or common symbol, and no data in a section that code finds by name.
         """
@@ -166,8 +166,8 @@ class ObjectFile(Generic[ReaderT]):
     def digest(self, prefixes: Sequence[str]) -> str:
         """Return a digest that is equal for objects with the same loaded content, relocations and global names.
 
-        The names of sections and of local symbols do not affect the digest. `prefixes` may differ from level to level:
-        if a name starts with one, the digest depends on the index of the prefix, and not on its text.
+        The names of local symbols and of sections do not affect it, except those of arrays of functions. `prefixes` may
+        differ between levels: if a name starts with one, the digest depends on the prefix's index, and not on its text.
         """
         loaded = [section for section in self.file.sections if section.loaded]
         numbers = {section.index: number for number, section in enumerate(loaded)}

@@ -44,11 +44,11 @@ MERGEABLE = frozenset({Binding.WEAK, Binding.UNIQUE})
 class Section(NamedTuple):
     """A section: `size` bytes at `address`, of which the file contains the first `stored` at `offset`.
 
-    `flags` are the format's. A process maps `loaded` sections into memory, and with the file's content those that are
-    `in_file`. `executable` sections contain code that is loaded. The loader or the program may write to `writable`
-    sections. The program never writes to `constant` ones, but the loader may, to relocate them. Code may find the data
-    of `findable` sections by name: compilers do not use the name by themselves. `unwinding` sections describe functions
-    for unwinding the stack. Of the `merged` sections with one symbol or name, linkers keep one. `when_called` is when
+    `flags` are the format's. `loaded` sections are mapped into the memory of a process, and `in_file` sections with the
+    file's content. `executable` sections contain code that is loaded. The loader or the program may write to `writable`
+    sections. The program never writes to `constant` ones, but the loader may, to relocate them. The names of `findable`
+    sections may come from a source, and code may find their data by name. `unwinding` sections describe functions for
+    unwinding the stack. Linkers retain one of the `merged` sections with the same symbol or name. `when_called` is when
     the loader calls the functions whose addresses the section contains, and "" if it is no array of functions. `type`,
     `link`, `info` and `alignment` are fields of ELF's headers. The relocations of a section of COFF and Mach-O are in
     the file from `relocations_at` to before `relocations_end`.
@@ -83,7 +83,7 @@ class Symbol(NamedTuple):
 
     `section` is 0 if the symbol is undefined, absolute or common. `definition` is false only for an undefined symbol,
     whose `address` is 0. Other programs and libraries cannot refer to a `hidden` symbol; one that the linker made local
-    is hidden too. The `size` of a symbol of COFF or Mach-O is the distance to the next one, including padding.
+    is hidden too. In objects of COFF and Mach-O, `size` is the distance to the next symbol, including padding.
     """
 
     number: int
@@ -108,7 +108,7 @@ class Symbol(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether only the object that defines it can refer to it; in a linked file, whether only that object could."""
+        """Whether only the object that defines it can refer to it; in a linked file: could before the link."""
         return self.binding == Binding.LOCAL and not self.hidden
 
 

@@ -34,8 +34,8 @@ class Binary:
     contains. The first item of `sections` stands for "no section". `word` is the number of bytes of a pointer.
 
     A linker script or a program may find any section of an object by name, except those of `code_and_constants`:
-    compilers use these for functions and constants, and for tables that describe functions. If it is empty, all
-    constant sections count. Linkers keep one of the sections that have the `comdat_flag` and one symbol or name.
+    compilers use these for functions and constants, and for tables that describe functions. If it is empty, it
+    stands for all constant sections. Linkers retain one of the sections with `comdat_flag` and the same symbol or name.
     """
 
     format: str
@@ -86,7 +86,7 @@ class Binary:
         return AuditError(self.unreadable + problem, where=self.shown, remedy=remedy)
 
     def counted(self, name: str) -> str:
-        """Return a name. Raises `AuditError` if all names are too long: many entries may refer to one long name."""
+        """Return a name. Raises `AuditError` if the names together are too long: many entries may refer to one."""
         self._names_left -= len(name)
         if self._names_left < 0:
             raise self.fail("its names are too long")
@@ -95,8 +95,8 @@ class Binary:
     def require_apart(self, *parts: tuple[int, int]) -> None:
         """Raise `AuditError` if `parts` of the file, each (offset, end), overlap, or the content of sections does.
 
-        Sealing writes names into headers and symbols, and must not change code or data there. A small file cannot have
-        much content either, which would take long to read.
+        Sealing writes into headers and symbol tables, and must not change code or data. Without overlaps, all sections
+        together are no larger than the file, so a small file is read quickly.
         """
         of_sections = [(section.offset, section.offset + section.stored) for section in self.sections]
         relocations = [(section.relocations_at, section.relocations_end) for section in self.sections]
@@ -114,12 +114,12 @@ class Binary:
     # ---- sections and bytes
 
     def _has_addresses(self, section: Section) -> bool:
-        """Return whether a section has the addresses in its header to itself."""
+        """Return whether no other section has the addresses in a section's header."""
         return section.loaded and section.size > 0
 
     @cached_property
     def _by_address(self) -> tuple[list[int], list[Section]]:
-        """The sections that have addresses, in order, after the address of each."""
+        """The addresses of the sections that have some, in order; and these sections."""
         sections = sorted(filter(self._has_addresses, self.sections), key=ADDRESS)
         return [section.address for section in sections], sections
 
@@ -149,7 +149,7 @@ class Binary:
 
     def level_at(self, address: int) -> str:
         """Return the sealed level whose code is at an address; "" if there is none."""
-        return ""  # in objects of COFF and Mach-O: nothing audits those that are sealed
+        return ""  # for objects of COFF and Mach-O: sealed ones are not audited
 
     # ---- symbols and relocations
 
@@ -162,7 +162,7 @@ class Binary:
         return self.symbols()
 
     def symbol(self, number: int) -> Symbol:
-        """Return the symbol of `symbols` that has a number; an undefined symbol if none has it."""
+        """Return the symbol with this number in `symbols`; an undefined symbol if there is none."""
         return self._symbols.get(number, UNDEFINED)
 
     def _relocations_of(self, section: Section) -> Iterable[Relocation]:

@@ -10,7 +10,7 @@ from . import layout as c
 # Arrays of functions that the C run-time library calls: MinGW's .ctors and .dtors, and Microsoft's .CRT$X.
 ARRAYS = {".ctors": "when loaded", ".CRT$X": "when loaded", ".dtors": "at exit"}
 UNWINDING = (".pdata", ".xdata")
-# Prefixes of the sections that compilers, assemblers and run-time libraries use by themselves.
+# Prefixes of the sections that compilers, assemblers and run-time libraries use without an attribute in the source.
 COMMON_DATA = (
     *(".data", ".rdata", ".bss", ".tls", ".drectve", ".debug", ".idata", ".edata", ".eh_frame", ".gcc_except_table"),
     *(*ARRAYS, *UNWINDING, ".CRT", ".isagen", ".llvm", ".sxdata", ".gfids", ".giats", ".gljmp", ".00cfg", ".voltbl"),
@@ -21,7 +21,7 @@ COMMON_DATA = (
 def section_of(index: int, name: str, place: tuple[int, int, int, int], flags: int, *relocations: int) -> Section:
     """Return a section; `place` is its address, file offset, size, and size in the file.
 
-    Code may find data by the section's name: linkers sort ``NAME$a`` and ``NAME$z`` into one section.
+    Code finds the data of a `findable` section ``NAME$m`` by ``NAME$a`` and ``NAME$z``, between which linkers place it.
     """
     loaded = not flags & (c.SCN_LNK_INFO | c.SCN_LNK_REMOVE | c.SCN_MEM_DISCARDABLE)
     in_file = loaded and not flags & c.SCN_CNT_UNINITIALIZED_DATA

@@ -46,7 +46,7 @@ class ImagePointers(Pointers):
             if not (library and slot):
                 break
             dll, names, slot = image.text(image.base + library), image.base + (names or slot), image.base + slot
-            # A damaged table may lead back into another one.
+            # The entries of a damaged table may overlap another's.
             while slot not in slots and (value := image.unpack(c.POINTER, names)[0]):
                 is_ordinal = value & c.BY_ORDINAL
                 slots[slot] = f"{dll}#{value & 0xFFFF}" if is_ordinal else image.text(image.base + value + 2)
@@ -69,7 +69,7 @@ class ImagePointers(Pointers):
     def _arrays(self) -> list[tuple[int, int]]:
         """(First address, address after the last) of each array of functions that are called at load or exit.
 
-        GNU's linker marks the start of two of them, of constructors and destructors, by -1, and the end by 0.
+        GNU's linker puts -1 before the arrays of constructors and destructors, and 0 after them.
         """
         image = self._image
         high = re.escape((image.base >> 32).to_bytes(4, "little"))
@@ -103,7 +103,7 @@ class ImagePointers(Pointers):
         if within(self._arrays, slot):
             return Target(self._function(slot))
         section = self._image.section_at(slot)
-        # Compiled code reads the address of another source's function or variable from a constant pointer.
+        # Code reads addresses of other sources' functions and variables from pointers in constant sections.
         return Target(self._own.get(slot, 0) if section is not None and section.constant else 0)
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:

@@ -82,7 +82,7 @@ class Image(Coff):
         return (self.base + address, size) if address and size else (0, 0)
 
     def _has_addresses(self, section: Section) -> bool:
-        return section.size > 0  # the loader maps sections that it does not need later, too
+        return section.size > 0  # the loader also maps sections that it may discard later
 
     def unpack(self, form: Struct, address: int) -> tuple[Any, ...]:
         """Return the values of a structure at an address."""
@@ -102,7 +102,7 @@ class Image(Coff):
     # ---- levels
 
     def _read_levels(self) -> None:
-        """Set `_levels`, the levels in the records by the name of the section that contains each level's code."""
+        """Set `levels`, and `_levels`: each level in the records, by the name of the section that contains its code."""
         records = [record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER)]
         names = dict.fromkeys(name for record in records for name in record.levels)
         self._levels = {c.code_section(name): name for name in names}
@@ -186,7 +186,7 @@ class Image(Coff):
         """Yield (address, size) of a function without the jump tables that cl puts after the function's code.
 
         The first table starts at the first two words in a row that are addresses in the function. These addresses,
-        `start` and `end` are relative to the image.
+        `start` and `end` are relative to the image base.
         """
         place = -(-start // 4) * 4
         raw = self.read(self.base + place, end - place)

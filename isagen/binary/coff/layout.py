@@ -35,9 +35,8 @@ ABSOLUTE = -1  # the section of a symbol whose value is a number and not an addr
 TYPE_FUNCTION = 0x20
 CLASS_EXTERNAL, CLASS_STATIC, CLASS_FILE, CLASS_WEAK = 2, 3, 103, 105
 
-# Types of relocations, by machine: the absolute type of 64 bits; and the relative types, with the distance from the
-# relocated place to the address from which each counts. x86-64 has REL32_1 to REL32_5 for operands with bytes after
-# them.
+# Relocation types, by machine: the absolute type of 64 bits; and the relative types, each with the distance from the
+# relocated place to the address that it is relative to. REL32_1 to REL32_5 are for operands with bytes after them.
 ADDR64 = {AMD64: 1, ARM64: 14}
 REL32 = {AMD64: {4 + more: 4 + more for more in range(6)}, ARM64: {17: 4}}
 
@@ -46,11 +45,11 @@ HALF, WORD, POINTER = Struct("<H"), Struct("<I"), Struct("<Q")
 IMAGE_MAGIC, SIGNATURE_AT, SIGNATURE = b"MZ", 60, b"PE\0\0"
 IMAGE_MACHINES = {AMD64: "x86-64", ARM64: "AArch64", 0x14C: "x86 (32-bit)", 0x1C4: "Arm (32-bit)"}
 FILE_RELOCS_STRIPPED, FILE_DLL = 0x0001, 0x2000
-# By the optional header's first number: the offset in this header of the address that the file is linked for, the size
-# of that address, and the offset of the table of directories.
+# By the optional header's magic number: the offset and size of the image base in this header, and the offset of the
+# data directories.
 OPTIONAL = {0x10B: (28, 4, 96), 0x20B: (24, 8, 112)}
 ENTRY_AT = 16  # the offset of the entry point's address in the optional header
-DIRECTORY = Struct("<II")  # address and size; all addresses but those of the TLS directory are relative to the image
+DIRECTORY = Struct("<II")  # RVA and size; tables contain RVAs too, except the TLS directory
 EXPORTS, IMPORTS, EXCEPTIONS, BASE_RELOCATIONS, TLS = 0, 1, 3, 5, 9
 # Flags, time, version, name, first ordinal; numbers of addresses and names; tables of addresses, names and ordinals.
 EXPORT_DIRECTORY = Struct("<IIIIIIIIII")

@@ -51,7 +51,7 @@ class Coff(Binary):
             name = self._section_name(raw)
             if not flags & c.SCN_CNT_UNINITIALIZED_DATA and size and offset + size > len(self.data):
                 raise self.fail(f"section {name} is cut off")
-            if flags & c.SCN_LNK_NRELOC_OVFL and number == 0xFFFF:  # the first one contains the count plus 1
+            if flags & c.SCN_LNK_NRELOC_OVFL and number == 0xFFFF:  # the first relocation contains the count plus 1
                 number = c.RELOCATION.unpack_from(self.data, relocations)[0] - 1
                 relocations += c.RELOCATION.size
             if number < 0 or relocations + number * c.RELOCATION.size > len(self.data):

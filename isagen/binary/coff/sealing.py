@@ -7,11 +7,11 @@ name too. A COMDAT section of constants or code that has only local symbols, as 
 well. Under Microsoft's ABI, section names contain no symbols, and unwind data is associated with the section of its
 function, so only symbols are renamed.
 
-The code of a level moves to sections of the level. In a linked file, the part of a section's name after `$` is gone.
+In the names of code sections, `layout.code_section` replaces the part before `$`: linked files lack the part after it.
 
 A directive to export or to retain a symbol is removed when the symbol is renamed, because the old name is gone.
 
-Symbols of this format cannot be hidden: a DLL that exports no symbol by name exports all symbols.
+COFF has no hidden symbols: MinGW's linkers export all symbols from a DLL that exports none by name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .layout import HEADER, SECTION, code_section
 from .reader import Coff
 
 LONGEST_OFFSET = 9_999_999  # a section's header contains a slash and the long name's offset, at most seven digits
-# GNU's assembler names the definition of the weak symbol `f` `.weak.f.OTHER`, where OTHER is a symbol of the object.
+# For a weak symbol `f`, GNU's assembler defines `.weak.f.OTHER`, where OTHER is a symbol of the object.
 WEAK_DEFINITION = ".weak."
 DIRECTIVES = ".drectve"  # the section of options that the compiler passes to the linker
 DIRECTIVE = re.compile(rb"""(?<!\S)[-/](?:export|include):("?)([^\s,"]+)\1(,\S*)?""", re.IGNORECASE)

@@ -26,7 +26,7 @@ UNWINDING = ".eh_frame"
 RELOCATED_ONLY = (".data.rel.ro", ".data.rel.local.DW.ref.", ".data.DW.ref.")
 # Tables for unwinding the stack: no code is called through their pointers.
 UNWIND_TABLES = (UNWINDING, ".gcc_except_table")
-# Prefixes of the sections that compilers, assemblers and libraries use for data by themselves.
+# Prefixes of the sections that compilers, assemblers and libraries use for data without an attribute in the source.
 COMMON_DATA = (
     *(".data", ".rodata", ".bss", ".tdata", ".tbss", ".ldata", ".lrodata", ".lbss", ".sdata", ".srodata", ".sbss"),
     *(*ARRAY_NAMES, UNWINDING, ".gcc_except_table", ".note", ".sframe", ".ARM.ex", ".got", ".toc", ".opd", ".jcr"),
@@ -37,8 +37,8 @@ COMMON_DATA = (
 def section_of(index: int, name: str, address: int, header: tuple[int, ...]) -> Section:
     """Return the section with this header.
 
-    Linkers define ``__start_NAME`` if NAME is a C identifier. Code finds a section of another name by a symbol in a
-    section that the linker places before or after it.
+    Code finds the data of a `findable` section by ``__start_NAME``, which linkers define if NAME is a C identifier, or
+    by a symbol in a section that the linker places before or after it.
     """
     _, kind, flags, _, offset, size, link, info, alignment, _ = header
     loaded, stored = bool(flags & e.SHF_ALLOC), kind not in (e.SHT_NULL, e.SHT_NOBITS)

@@ -86,7 +86,7 @@ class ElfObject(ObjectFile[LoadedElf]):
         if section.name not in TOOLCHAIN_SECTIONS:
             yield from super()._findable_data(section)
             return
-        # Compilers fill it for their run-time libraries, so only variables of the source count: those whose names are
+        # Compilers fill it for their run-time libraries. The source's variables in it are those whose names are
         # not reserved for compilers.
         for symbol in self.file.symbols():
             if symbol.section == section.index and symbol.name and not symbol.name.startswith(("__", ".")):

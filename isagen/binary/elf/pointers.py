@@ -136,7 +136,7 @@ class ElfPointers(Pointers):
                 elif kind in self._kinds.slot:
                     symbol = self.elf.symbol_of(self.elf.dynamic_table, number)
                     if symbol.defined and symbol.kind != SymbolKind.RESOLVER:
-                        # GLOB_DAT and JUMP_SLOT have no addend: `relocations` may give the slot's content instead.
+                        # GLOB_DAT and JUMP_SLOT have no addend; `relocations_in` may yield the slot's content as one.
                         yield place, symbol.address + (addend if kind in self._kinds.absolute else 0)
         if self.elf.fixed and self.elf.layout.wide:
             words = [s for s in self.elf.sections if s.type == e.SHT_PROGBITS or s.type in ARRAY_TYPES]
@@ -154,8 +154,8 @@ class LoadedElf(Elf):
 def _relative_places(elf: Elf, section: Section) -> Iterator[int]:
     """Yield the addresses of the pointers in a SHT_RELR section (gABI, "Relative Relocation Table").
 
-    An even entry is the address of a pointer. An odd entry is a bitmap: it marks the pointers among the words after
-    those that the entry before it covers.
+    An even entry is the address of a pointer. An odd entry is a bitmap of the words that follow those of the entry
+    before it: each bit above the lowest stands for one word, and is set if the word is a pointer.
     """
     content, word, order = elf.content(section), elf.word, elf.byteorder
     after = 0

@@ -86,7 +86,7 @@ class Elf(Binary):
             yield section_of(index, shown, address, header)
 
     def _has_addresses(self, section: Section) -> bool:
-        of_others = not section.in_file and section.flags & e.SHF_TLS  # those in .tbss's header
+        of_others = not section.in_file and section.flags & e.SHF_TLS  # .tbss has the addresses of the next section
         return super()._has_addresses(section) and not of_others
 
     def level_at(self, address: int) -> str:
@@ -224,8 +224,8 @@ class Elf(Binary):
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         """Yield (address, size in bytes) of the functions in .eh_frame (LSB, "Exception Frames"; DWARF 4, 6.4.1).
 
-        A record counts if its function is in a section of code when it is read as compilers write it: with a 32-bit
-        distance and a size. Records of other forms, and of common information, are skipped.
+        Records (FDEs) are read as compilers write them: with a 32-bit distance to the function, and a size. A record
+        whose function is then in no section of code is skipped, and so is common information (CIE).
         """
         table = next((s for s in self.sections if s.name == UNWINDING), None)
         if table is None or not table.in_file or self.relocatable:

@@ -8,8 +8,8 @@ from .objects import ElfObject
 
 SECTION = b".note.isagen\0"
 ALIGNMENT = 4
-# Sections that an empty object keeps, because a linker combines those of all objects: a stack without code and branch
-# protection in PROPERTIES, the processor's ABI in ATTRIBUTES.
+# Sections that an emptied object retains, because a linker combines those of all objects: PROPERTIES (non-executable
+# stack, branch protection) and ATTRIBUTES (the processor's ABI).
 PROPERTIES = (".note.GNU-stack", ".note.gnu.property")
 # SHT_ARM_ATTRIBUTES and SHT_RISCV_ATTRIBUTES, which have the same number; SHT_MIPS_ABIFLAGS; SHT_GNU_ATTRIBUTES.
 ATTRIBUTES = frozenset({0x70000003, 0x7000002A, 0x6FFFFFF5})

@@ -10,7 +10,7 @@ from . import layout as m
 DEBUGGING, UNWINDING = ("__DWARF", "__LD"), ("__eh_frame", "__compact_unwind", "__unwind_info")
 # The segments and sections that the program never writes to. The loader may write to them, to relocate them.
 CONSTANT_SEGMENTS, CONSTANT = ("__TEXT", "__DATA_CONST"), ("__const", "__cfstring", "__got")
-# Prefixes of the sections that compilers, and LLVM's profiles and sanitizers, use by themselves.
+# Prefixes of the sections that compilers, and LLVM's profiles and sanitizers, use without an attribute in the source.
 COMMON_DATA = (
     *("__data", "__bss", "__common", "__const", "__cstring", "__ustring", "__literal", "__cfstring", "__objc"),
     *("__mod_init_func", "__mod_term_func", "__init_offsets", "__thread_", "__gcc_except_tab", *UNWINDING),
@@ -21,7 +21,7 @@ COMMON_DATA = (
 def section_of(index: int, name: str, place: tuple[int, int, int], flags: int, *relocations: int) -> Section:
     """Return a section; `name` is SEGMENT,NAME, and `place` the section's address, file offset and size.
 
-    Code may find data by the section's name: by ``section$start$__DATA$hooks`` or getsectiondata().
+    Code finds the data of a `findable` section by a symbol such as ``section$start$__DATA$hooks``, or getsectiondata().
     """
     segment, _, own_name = name.partition(",")
     loaded = index > 0 and segment not in DEBUGGING
@@ -64,7 +64,7 @@ class Entry(NamedTuple):
 
     @property
     def kind(self) -> int:
-        """Whether it is undefined, absolute, or defined in a section: N_UNDF, N_ABS or N_SECT."""
+        """N_UNDF, N_ABS or N_SECT: it is undefined, absolute, or defined in a section."""
         return self.type & m.N_TYPE
 
     @property

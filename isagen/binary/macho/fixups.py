@@ -1,7 +1,7 @@
 """Reads the fixups of a linked Mach-O file: the pointers that the loader writes.
 
-A file contains them as chains through the pointers themselves (<mach-o/fixup-chains.h>). Older files and those of zig
-contain programs of opcodes instead (<mach-o/loader.h>, REBASE_OPCODE and BIND_OPCODE).
+They form chains, in which each pointer contains the distance to the next (<mach-o/fixup-chains.h>). Older files and
+those of zig contain programs of opcodes instead (<mach-o/loader.h>, REBASE_OPCODE and BIND_OPCODE).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ..reader import NAMES
 from . import layout as m
 
 MASK = (1 << 64) - 1
-LONGEST = 63  # bits of an encoded number before its last byte, at most
-POINTER, POINTER_OFFSET = 2, 6  # DYLD_CHAINED_PTR_64: addresses; ..._OFFSET: distances from the file's start in memory
+LONGEST = 63  # the highest shift of a byte: an encoded number has at most ten bytes
+POINTER, POINTER_OFFSET = 2, 6  # DYLD_CHAINED_PTR_64: addresses; ..._OFFSET: offsets from the base address
 SIGNED = (1, 7, 9, 10, 12)  # formats of arm64e
 NO_CHAIN = 0xFFFF
-# The formats of imports: the struct of one, the bits of its library's number, and the bits below its name's offset.
+# By format of imports: an import's struct, the width of its library's number, and the lowest bit of its name's offset.
 IMPORTS = {1: ("<I", 8, 9), 2: ("<Ii", 8, 9), 3: ("<Qq", 16, 32)}
 # The opcodes, by the upper half of their byte; the lower half is a number.
 REBASE_OPCODES = (
@@ -208,7 +208,7 @@ def _imports(part: bytes, start: int, names: int, count: int, kind: int) -> Iter
         if end < 0 or left < 0:
             raise ValueError("the names of its imports are cut off or too long")
         library = value & (1 << bits) - 1
-        special = library == 0 or library >= (1 << bits) - 16  # negative numbers have a meaning for dyld
+        special = library == 0 or library >= (1 << bits) - 16  # this file, or a negative number: a rule of dyld
         yield part[place:end].decode(errors="surrogateescape"), special, addend[0] if addend else 0
 
 

@@ -1,4 +1,4 @@
-"""Reads Mach-O programs, libraries and bundles. In them, functions show their levels by their names alone."""
+"""Reads Mach-O programs, libraries and bundles. Only the names of their functions show levels."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ SEGMENT = Struct("<II16sQQQQiiII")
 SECTION = Struct("<16s16sQQIIIIIIII")
 SYMBOL_TABLE = Struct("<IIIIII")  # command, symbols, their count, names, the names' size
 SYMBOL = Struct("<IBBHQ")  # name, type, section, description, value
-RELOCATION = Struct("<iI")  # address; symbol in 24 bits, relative, length in 2, external, type in 4
+RELOCATION = Struct("<iI")  # address; bit fields: symbol (24), relative (1), length (2), external (1), type (4)
 
 # In linked files: the commands that give the place of the loader's data, and their structures.
 DYLD_INFO, CHAINED_FIXUPS = {0x22, 0x80000022}, 0x80000034
@@ -33,7 +33,7 @@ LINK_DATA = Struct("<IIII")  # command, its size, offset, size
 LOADER_DATA = Struct("<IIIIIIIIIIII")  # command, its size; offset and size of rebases, binds, weak, lazy, exports
 DATA_ENTRY = Struct("<IHH")  # offset, length, kind
 CHAINS = Struct("<IIIIIII")  # version, offsets of starts, imports and names, imports' count and format, names' format
-CHAIN_STARTS = Struct("<IHHQIH")  # size, page size, format of pointers, offset of the segment, highest, pages
+CHAIN_STARTS = Struct("<IHHQIH")  # size, page size, format of pointers, segment's offset, highest pointer, pages
 PIE = 0x200000  # in the header's flags: the loader chooses the addresses
 ARM64E = 2  # the subtype of arm64 whose pointers are signed
 

@@ -18,7 +18,7 @@ from . import layout as m
 from .reader import Macho
 
 TYPE_AT, DESCRIPTION_AT = 4, 6  # offsets in a symbol
-NAMES_AT = 16  # the offset, in the command of the symbol table, of the names' offset and size
+NAMES_AT = 16  # the offset in LC_SYMTAB of the string table's offset and size
 
 
 class MachoObject(ObjectFile[Macho]):
