@@ -20,7 +20,7 @@ Codes = frozenset[int]
 
 
 class Kind(IntEnum):
-    """The kind of a reference: what an instruction does with the address of the reference."""
+    """The kind of a reference: what an instruction does with the reference's address."""
 
     CALL = 0  # calls it
     JUMP = 1  # jumps to it
@@ -70,7 +70,7 @@ class Abi:
     """A processor's conventions in one binary format.
 
     `machine` is the processor's number in the format, `bits` the word size, and `order` the byte order. A call
-    preserves the general registers with the numbers `preserved`; x86's decoder does not ask for them.
+    preserves the general registers with the numbers `preserved`; x86's decoder does not use them.
     """
 
     machine: int
@@ -97,7 +97,7 @@ class Instruction(Protocol):
 
 
 class Decoder(Protocol):
-    """The instructions of one processor; its decoder is a subclass.
+    """A decoder for the code of one processor. Each decoder is a subclass.
 
     `name` is the name of the processor and of its features file, `abi` the conventions of the code, `forms` the
     instructions by code, and `invalid` the code of bytes that are no known instruction. `longest` is the size of the
@@ -121,7 +121,7 @@ class Decoder(Protocol):
         return id(self)  # decoders are keys of caches
 
     def of_binary(self, binary: Binary) -> Decoder:
-        """Return the decoder for the code of a binary, which may say what registers contain everywhere."""
+        """Return the decoder for a binary's code: a symbol of the binary may show the value of a register."""
         return self
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
@@ -148,10 +148,10 @@ class Decoder(Protocol):
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
     ) -> frozenset[int]:
-        """Return the bits of the toolchain's variables that instructions test; -1 stands for a test of unknown bits.
+        """Return the bits of the toolchain's variables that instructions test; -1 stands for bits of no known feature.
 
-        `words` maps the address of each 32-bit word of these variables to the number of its first bit. `slots` maps the
-        addresses of the linker's pointers to these variables to the variables' addresses.
+        `words` maps the address of each 32-bit word of these variables to the number of its first bit. If the
+        linker made pointers to these variables, `slots` maps the address of each pointer to the variable's address.
         """
 
     def width(self, code: int) -> int:

@@ -31,7 +31,7 @@ class Cpu:
         return tuple(name + reason for name, reason in found if reason is not None)
 
     def _why_not(self, name: str) -> str | None:
-        """Return what is said of a feature that cannot be used, "" if the CPU lacks it; None for other features."""
+        """Return why a feature cannot be used, as text for messages: "" if the CPU lacks it; None if it can be used."""
         if name not in self.bits:
             return ""
         state = self.features.features[name].state

@@ -67,10 +67,10 @@ class IpexReport:
 class Features:
     """The features of a processor; in `features`, each comes after the features that it needs.
 
-    The regular expression `cpu_macros` matches macros that name CPUs. `never_required` maps features that no level
-    requires, although its flags may turn them on, to the reason. `implied` maps a feature to other features, not
-    among its `needs`, that every CPU with this feature has. `every_cpu` maps Meson's name of a system to the features
-    of all CPUs that run the system. `known_broken` are bugs of compilers.
+    The regular expression `cpu_macros` matches macros that name CPUs. `never_required` are features, each with the
+    reason, that a level requires only if it lists them, and not if its flags turn them on. `implied` maps a feature to
+    other features, not among its `needs`, that every CPU with this feature has. `every_cpu` maps Meson's name of a
+    system to the features of all CPUs that run the system. `known_broken` are bugs of compilers.
     """
 
     processor: Processor
@@ -110,7 +110,7 @@ class Features:
         return twice and bool(self.cpu_macros) and re.fullmatch(self.cpu_macros, stem) is not None
 
     def turned_on(self, macros: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the features that `macros` show, and those that these need, without those that are never required."""
+        """Return the features that `macros` show, except those in `never_required`, and what these need."""
         checked = (f for f in self.features.values() if f.name not in self.never_required)
         return self.with_needs(f.name for f in checked if f.is_on(macros))
 

@@ -77,7 +77,7 @@ class Processor:
 
     `cpu_family` is Meson's name of the architecture; "" stands for all that have no other processor. The default table
     has the processor's name. `spellings` maps results of ``platform.machine()`` in lower case to Meson's names, and
-    `macros` maps macros that compilers predefine to them.
+    `macros` maps macros that compilers predefine to Meson's names.
     `detection` is the name of the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are
     the processor's own kinds of sources, and `read_state` reads the keys of a state. `oldest_cpu` compiles generated
     code for every CPU; without it, the project's flags apply. `level_flags` returns a level's flags for use after the

@@ -19,7 +19,7 @@ INVALID = 0
 NO_WORD = -1  # in place of a word: the bytes are not a whole instruction
 CACHED = 1 << 18  # words at most
 FOLDER = Path(__file__).parent
-MOST_WALKS = 6  # through a function: if loops are nested, each walk may find the registers of more blocks
+MOST_WALKS = 6  # through a function: in nested loops, each walk may find the addresses in registers of more blocks
 Step = tuple[int, int, int]  # address of an instruction, the address after it, its word
 
 
@@ -139,7 +139,7 @@ class RowDecoder(Decoder, ABC):
     def _walk(
         self, raw: bytes, address: int, fixed: bool, linked: bool, behind: Mapping[int, Addresses]
     ) -> tuple[list[Reference], dict[int, Addresses]]:
-        """Return the references, and the addresses in registers at the starts of blocks that only backward jumps reach.
+        """Return references, and for blocks that only backward jumps reach, the addresses in registers at their start.
 
         Instructions are read in the order of their addresses, so such a block is read before the jump to it. `behind`
         contains the addresses that an earlier walk returned for these blocks.
@@ -148,7 +148,7 @@ class RowDecoder(Decoder, ABC):
         addresses, left = Addresses(dict(self.known)), False
         found: list[Reference] = []
         ahead: dict[int, Addresses] = {}  # at the targets of forward jumps
-        seen: dict[int, Addresses | None] = {}  # as returned; None until a jump to the block is read
+        seen: dict[int, Addresses | None] = {}  # the second result; None until a jump to the block is read
         for at, after, word in self.steps(raw, address):
             if left:
                 if at in ahead:

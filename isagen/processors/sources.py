@@ -44,8 +44,8 @@ class Condition:
 class SourceKind:
     """A kind of source. In TOML, a feature has a source of this kind as the value of the key `name`.
 
-    If there are `parts`, the value is an array: the place, which has one of the values in each part, and then a bit or
-    field of a number of `bits` bits. Otherwise the value is a string, the place, and the field is the whole number.
+    If there are `parts`, the value is an array: the place, with one item of each part, and then a bit or a field of a
+    number of `bits` bits. Otherwise the value is a string, which is the place, and the field is the whole number.
     Messages contain an `example` of the value. The C function that reads a source of the OS has the parameter
     `parameter`. Compilers predefine `macro` for the systems that have the source; if it is empty, all systems have it.
     """
@@ -71,7 +71,7 @@ class SourceKind:
         return Source(self.name, tuple(place)), *field
 
 
-# The macros that compilers predefine for a system, by Meson's name of the system. For other systems, it is ELF.
+# The macros that compilers predefine for a system, by Meson's name of the system; ELF for other systems.
 SYSTEM_MACROS = {"darwin": "__APPLE__", "windows": "_WIN32"}
 ELF = "__ELF__"
 # The kinds of sources that an OS has, for any processor: `machines.Machine` and isa_system.c.j2 read them.
@@ -102,7 +102,7 @@ def read_conditions(entry: Section, kinds: Sequence[SourceKind]) -> tuple[Condit
 
 
 def _field(value: Any, bits: int) -> tuple[int, int] | None:
-    """Return the lowest bit and the width of a bit or field [highest, lowest] of `bits` bits; None if it is neither."""
+    """Return the lowest bit and the width of a bit or field [highest, lowest] below `bits`; None if it is neither."""
     high, low = value if isinstance(value, list) and len(value) == 2 else (value, value)
     if type(high) is not int or type(low) is not int or not 0 <= low <= high < bits:
         return None

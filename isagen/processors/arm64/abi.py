@@ -7,8 +7,8 @@ from dataclasses import replace
 from ...binary.protocol import RelocationTypes
 from ..decoding import Abi
 
-# Relocation types in ELF (Arm, "ELF for the Arm 64-bit Architecture", 5.7). Types for instructions write parts of an
-# address that depends only on symbol and addend, so they count as absolute.
+# Relocation types in ELF (Arm, "ELF for the Arm 64-bit Architecture", 5.7). Types for instructions write parts of
+# the address symbol + addend, or of the distance to it, and count as absolute.
 ABS64, GLOB_DAT, JUMP_SLOT, RELATIVE, TLSDESC_CALL, IRELATIVE = 257, 1025, 1026, 1027, 569, 1032
 THROUGH_GOT = frozenset({309, 310, 311, 312, 313})
 INSTRUCTIONS = frozenset({*range(263, 294), 299})

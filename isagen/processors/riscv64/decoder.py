@@ -41,7 +41,7 @@ class RiscvDecoder(RowDecoder):
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
-        # By the size of elements: the code of a vector instruction, and its code at half precision.
+        # By the size of elements: maps the code of a vector instruction to its code at half precision.
         self._halves: dict[int, dict[int, int]] = {8: {}, 16: {}}
         for code, form in enumerate(tuple(self.forms)):
             if form.needs == (FLOATS,):
@@ -52,7 +52,7 @@ class RiscvDecoder(RowDecoder):
                 self.encodings.widths.append(self.width(code))
 
     def of_binary(self, binary: Binary) -> Decoder:
-        """Return a decoder that knows the address in gp, which the linker's symbol of a program has."""
+        """Return a decoder that knows the address in gp: that of ``__global_pointer$``, the linker's symbol."""
         addresses = (one.address for one in binary.symbols() if one.name == "__global_pointer$")
         address = next(filter(None, addresses), None)
         if address is None:

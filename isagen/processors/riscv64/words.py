@@ -22,7 +22,7 @@ def is_compressed(word: int) -> bool:
 
 
 def opcode(word: int) -> int:
-    """Return the opcode; for a compressed instruction a number of quadrant and function, even and below 0x40."""
+    """Return the opcode, which is odd; for a compressed instruction, an even number of quadrant and function."""
     return word & 127 if not is_compressed(word) else (word & 3) << 4 | word >> 13 << 1
 
 
