@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from .protocol import CODE_KINDS, Binding, Symbol, SymbolKind
 from .reader import Binary
@@ -94,7 +94,7 @@ class InitialValues:
         if len(pointers) == 1 and len(raw) == word:
             return pointers[0][1]
         listed = ", ".join(f"{offset}: {shown}" for offset, shown in pointers)
-        return _bytes_text(bytes(raw)) + (f" ({listed})" if listed else "")
+        return _bytes_text(bytes(raw), self._file.byteorder) + (f" ({listed})" if listed else "")
 
     @cached_property
     def _symbols(self) -> dict[int, list[tuple[int, int, Symbol]]]:
@@ -135,18 +135,19 @@ class InitialValues:
         if not section.constant or named or self._file.relocations(section, address, address + 1):
             return end
         raw = self._file.read(address, end - address)
-        width = 2 if ".str2." in section.name else 4 if raw[1:4] == bytes(3) else 1
+        start = raw[:3] if self._file.byteorder == "big" else raw[1:4]
+        width = 2 if ".str2." in section.name else 4 if start == bytes(3) else 1
         ends = (offset + width for offset in range(0, len(raw), width) if not any(raw[offset : offset + width]))
         return address + next(ends, len(raw))
 
 
-def _bytes_text(raw: bytes) -> str:
+def _bytes_text(raw: bytes, byteorder: Literal["little", "big"]) -> str:
     """Return bytes as text: short text, a number, or hexadecimal digits, with a digest if not all are shown."""
     text = raw.removesuffix(b"\0")
     if text and text.isascii() and text.decode().isprintable() and len(text) <= SHORT:
         return f'"{text.decode()}"'
     if len(raw) in (1, 2, 4, 8):
-        return str(int.from_bytes(raw, "little"))
+        return str(int.from_bytes(raw, byteorder))
     if len(raw) <= SHORT:
         return raw.hex(" ")
     return f"{raw[:SHORT].hex(' ')} ... {blake2b(raw, digest_size=8).hexdigest()}"

@@ -322,3 +322,17 @@ def test_the_value_of_a_long_list(tmp_path):
 
     need("g++")
     assert value(1) == value(1) != value(2)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "s390x-linux-gnu-gcc"])
+def test_initial_values_of_wide_strings_and_numbers(tmp_path, compiler):
+    need(compiler)
+    values = set()
+    for word in ("ab", "ac"):
+        text = f'const void *words = U"{word}"; int lanes = 4;'
+        path = compiled(tmp_path, f"{word}.c", text, compiler, "-fno-merge-constants")
+        file = ElfObject.load(path)
+        values.add(tuple(file.initial_value(symbol) for symbol in file.symbols if symbol.name in ("words", "lanes")))
+    (first, lanes), (second, others) = values
+    assert first != second
+    assert lanes == others == "4 (4 bytes)"
