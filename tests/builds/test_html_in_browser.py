@@ -370,13 +370,17 @@ def task_seconds(page):
 
 def test_text_in_tables_of_the_documentation_is_readable_on_a_telephone(browser, tmp_path):
     rule = (ROOT / "docs/_static/tables.css").read_text(encoding="utf-8")
-    row = "".join(f"<td><p>{text}</p></td>" for text in ("<code>isa_gnu_symbol_visibility</code>", "in", "word " * 60))
     furo = ".table-wrapper { overflow-x: auto } table { width: 100% }"
-    body = f'<div class="table-wrapper"><table><tr>{row}</tr></table></div>'
-    (tmp_path / "table.html").write_text(f"<!doctype html><style>{furo} {rule}</style><body>{body}</body>")
-    page = browser.page(400, 800)
-    page.open(tmp_path / "table.html")
-    widths = page.run("[...document.querySelectorAll('p')].map((one) => one.clientWidth)")
-    assert 200 < widths[2] < 400
-    assert page.run("document.documentElement.scrollWidth") == 400
-    page.close()
+    for texts in (("<code>isa_gnu_symbol_visibility</code>", "in", "word " * 60), ("in", "<code>word</code> " * 60)):
+        head = "".join("<th>word</th>" for _ in texts)
+        row = "".join(f"<td><p>{text}</p></td>" for text in texts)
+        body = f'<div class="table-wrapper"><table><tr>{head}</tr><tr>{row}</tr></table></div>'
+        (tmp_path / "table.html").write_text(f"<!doctype html><style>{furo} {rule}</style><body>{body}</body>")
+        page = browser.page(400, 800)
+        page.open(tmp_path / "table.html")
+        widths = page.run("[...document.querySelectorAll('p')].map((one) => one.clientWidth)")
+        assert 200 < widths[-1] < 400
+        assert page.run("document.documentElement.scrollWidth") == 400
+        scrolls = page.run("document.querySelector('.table-wrapper').scrollWidth") > 384
+        assert scrolls == (len(texts) > 2)
+        page.close()
