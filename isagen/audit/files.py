@@ -60,7 +60,7 @@ def _is_universal(head: bytes) -> bool:
 
 
 def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
-    """Write the parts of a universal file that isagen can read, each to a file ``NAME (arm64)`` in `folder`.
+    """Write those parts of a universal file that isagen can read, each to a file ``NAME (arm64)`` in `folder`.
 
     Of several parts for one processor, only the first is written. Return the paths, and whether these are all parts of
     the file.

@@ -24,7 +24,7 @@ def check_at_load(
 
     `items` are kernel sources with their objects. `private` are the private names of the level, and `lower` the names
     that the level takes from lower ones. Levels that need only the baseline's features are not checked: any code may
-    call their code. Without a decoder for the code, a warning names each kernel source that is not checked.
+    call them. Without a decoder for the code, a warning names each kernel source that is not checked.
     """
     record, audit = build.record, build.link_audit
     numbers = [number for number, (_, compiled) in enumerate(items) if compiled.runs_at_load]
@@ -69,6 +69,6 @@ def _problem(finding: Finding) -> BuildError:
     what = f"{demangle(finding.symbol)} {finding.detail}, but needs {needs} ({finding.instruction})"
     if finding.kind == "address":
         what = f"what initialises it {finding.detail}"
-        remedy += "; or allow the name above, with the reason why it stores no address: [[audit.allow]] in isa.toml"
+        remedy += "; or allow what is named here, if it stores no address: [[audit.allow]] in isa.toml"
     where = demangle(finding.variable or finding.symbol)
     return BuildError(f"{finding.kernel} at {finding.level}: {what}", where=where, remedy=remedy)

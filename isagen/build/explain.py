@@ -68,7 +68,7 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
                 where=stub,
                 remedy=f"keep one ISA_DEFINE_DISPATCH({stub}), in one ordinary source",
             )
-    for stub in sorted(defined.keys() - registered) if bound else ():  # without `bound`, no object is a table of stubs
+    for stub in sorted(defined.keys() - registered) if bound else ():  # `bound` is empty without a table of stubs
         remedy = f"write ISA_REGISTER_DISPATCH({stub}, &function) in a source of isa_kernels, or remove the definition"
         suggestion = did_you_mean(stub, sorted(registered - defined.keys()))
         yield BuildError(
@@ -79,7 +79,7 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield an error for each use in a level's objects of a name private to levels that the level does not require."""
+    """Yield an error for each name in a level's objects that is private to levels which it does not require."""
     below = {level.name: level.requires for level in objects.plan.levels}
     ordinary = {s.name for path in filter(is_binary, objects.others) for s in load_object(path).symbols if s.definition}
     for level, paths in objects.by_level.items():
@@ -96,7 +96,7 @@ def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield an error for each global name that several kernel sources define, or one at several levels, unsealed."""
+    """Yield an error for each global name that two sources define, or that one source defines at two levels."""
     code: dict[str, bool] = {}
     sources: dict[str, dict[str, list[str]]] = {}  # by name and level
     for level, path in ((level, path) for level, paths in objects.by_level.items() for path in paths):
@@ -124,7 +124,7 @@ def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _registering(objects: BuildObjects, stub: str) -> str:
-    """Return the kernel source that registers a stub at the lowest level with a kernel for it."""
+    """Return the kernel source that registers a stub, at the lowest level that has one."""
     for registrations in objects.registrations.values():
         for source, kernel in registrations.kernels.items():
             if stub in kernel.registers:

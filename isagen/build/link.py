@@ -91,7 +91,7 @@ def _explain(objects: BuildObjects) -> None:
 
 
 def _inputs(words: Sequence[str]) -> list[str]:
-    """Return the words that name objects and static libraries; the value of an option may be among them."""
+    """Return the words that name objects and static libraries, also those that are values of options."""
     return [word for word in words if (is_object_name(word) or is_library_name(word)) and not word.startswith("-")]
 
 
@@ -139,7 +139,7 @@ def _check_not_stripped(binary: Binary) -> None:
 def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[Path]) -> None:
     """Raise `BuildError` if a file without a record contains kernels of the plan in `folder`.
 
-    Other targets of the project may have the same link arguments. They need no record.
+    Other targets of the project may have the same link arguments. They have no kernels, and need no record.
     """
     if binary.levels or _contain_kernels(plan, folder, inputs):
         raise BuildError(

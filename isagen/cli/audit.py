@@ -52,15 +52,15 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--baseline",
         metavar="LEVEL",
-        help="the CPU for which code outside levels is judged: X86_64_V2, ARMV8_2_A, ...; default: the baseline in the "
-        "file's record, or else the lowest level of its processor",
+        help="the CPU for which code of no level is judged: X86_64_V2, ARMV8_2_A, ...; default: the baseline "
+        "in the file's record, or else the lowest level of its processor",
     )
     parser.add_argument(
         "--fail-on",
         metavar="KIND,...",
         default=DEFAULT,
-        help=f"the kinds of findings that make the exit status 1: some of those below, {ALL}, {NONE} or {DEFAULT} "
-        "(load; for files that isagen built, all but unproven and split); other kinds are reported nevertheless",
+        help=f"the kinds of findings, listed below, that make the exit status 1; or {ALL}, {NONE} or {DEFAULT}: the "
+        "kind load, but for files that isagen built every kind except unproven and split. Others are only reported",
     )
     parser.add_argument(
         "--allow",
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     fail_on = kinds_of(options.fail_on)
     entries = read_allow_files(options.allow)
-    standard_output()  # from here on, it escapes letters of symbols that it cannot encode
+    standard_output()  # from here on, stdout escapes letters that it cannot encode
     with Progress() as line:
         audits = audit_each(options.targets, _baselines(options.baseline), line.show)
         results = [without_allowed(result, entries) for result in audits]

@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option and the key of pytest's configuration."""
     group = parser.getgroup("isagen", "levels of CPU features")
     group.addoption(OPTION, default="", metavar="NAME,...", help="levels of the fixture isa_level; default: all built")
-    parser.addini(INI, "modules whose levels the fixture isa_level switches: their attribute isa", type="args")
+    parser.addini(INI, "modules whose levels the fixture isa_level switches, through their attribute isa", type="args")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -37,7 +37,7 @@ def isa_level(request: pytest.FixtureRequest) -> Iterator[str]:
     level: str = getattr(request, "param", "")
     if not level:
         pytest.fail(
-            "isa_level has no level in a unittest.TestCase, and by request.getfixturevalue\n"
+            "isa_level works neither in a unittest.TestCase nor through request.getfixturevalue\n"
             "  name it among the arguments of a test function",
             pytrace=False,
         )

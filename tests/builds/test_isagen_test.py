@@ -238,7 +238,7 @@ class Test(unittest.TestCase):
 def test_what_pytest_cannot_run_once_per_level(bound, tmp_path, code):
     (tmp_path / "test_other.py").write_text(code)
     said = plugin(bound, str(tmp_path / "test_other.py"), check=False)
-    assert "isa_level has no level in a unittest.TestCase, and by request.getfixturevalue" in said
+    assert "isa_level works neither in a unittest.TestCase nor through request.getfixturevalue" in said
     assert "name it among the arguments of a test function" in said
 
 

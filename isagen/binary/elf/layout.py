@@ -37,7 +37,7 @@ class Layout:
         self.wide = wide
         self.byteorder: Literal["little", "big"] = "little" if order == "<" else "big"
         self.word = 8 if wide else 4  # bytes of a pointer
-        self.symbol_shift = 32 if wide else 8  # bits of a relocation's type, which is below the symbol in the info
+        self.symbol_shift = 32 if wide else 8  # bits of the type in r_info; the symbol's number is above it
         self.header = Struct(order + ("16sHHIQQQIHHHHHH" if wide else "16sHHIIIIIHHHHHH"))
         self.section = Struct(order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII"))
         self.symbol = Struct(order + ("IBBHQQ" if wide else "IIIBBH"))

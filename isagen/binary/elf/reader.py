@@ -20,7 +20,7 @@ CODE_SECTION = ".isa_text."
 
 
 class Elf(Binary):
-    """An ELF file, without its pointers. Symbols are read from the file each time: a library may have millions."""
+    """The sections, symbols and relocations of an ELF file. Symbols are read each time: a library may have millions."""
 
     format = "elf"
     unreadable = "is not an ELF file that can be read: "
@@ -224,8 +224,8 @@ class Elf(Binary):
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         """Yield (address, size in bytes) of the functions in .eh_frame (LSB, "Exception Frames"; DWARF 4, 6.4.1).
 
-        Records (FDEs) are read as compilers write them: with a 32-bit distance to the function, and a size. A record
-        whose function is then in no section of code is skipped, and so is common information (CIE).
+        Records (FDEs) are read as compilers write them: with a 32-bit distance to the function, and a size. Those
+        that then lead to no section of code are skipped, and so is common information (CIE).
         """
         table = next((s for s in self.sections if s.name == UNWINDING), None)
         if table is None or not table.in_file or self.relocatable:
