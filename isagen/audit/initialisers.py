@@ -27,7 +27,7 @@ from ..binary.protocol import MERGEABLE, Binding
 from ..code.references import ResolvedReference
 from ..processors.decoding import CALLS, DIRECT, Codes
 from .findings import Finding
-from .known_functions import CALLBACKS, is_harmless, is_of_instrumentation
+from .known_functions import CALLBACK_ARGUMENTS, is_harmless, is_of_instrumentation
 from .reachable import ReachableCode, Root
 from .subject import Subject
 
@@ -216,7 +216,7 @@ class Initialisers:
         if self._calls_pointers and mangling.is_vtable(name) and not mangling.is_standard(name):
             return False  # the functions in the vtable may be called
         is_detection = name in checks.functions or name.startswith(checks.variables)
-        return name in CALLBACKS or is_harmless(name) or is_detection
+        return name in CALLBACK_ARGUMENTS or is_harmless(name) or is_detection
 
     def _shared_name(self, index: int, target: int) -> str:
         """Return the name of the variable at an address if code outside the level may use it; "" otherwise."""

@@ -15,9 +15,9 @@ from ..model.errors import AuditError
 from ..model.toml import read_toml
 
 _FILE = read_toml(Path(os.path.dirname(__file__), "known_functions.toml"), AuditError, "known_functions.toml")
-_CALLERS = _FILE.section("runs")
-# Functions that call some of their arguments, at once, in a thread or at exit; and the number of these arguments.
-CALLBACKS: Mapping[str, int] = {name: _CALLERS.integer(name) for name in _CALLERS.names()}
+# Functions that call some of their arguments, at once, in a thread or at exit; and the numbers of these arguments.
+_CALLERS = _FILE.sections("runs")
+CALLBACK_ARGUMENTS: Mapping[str, tuple[int, ...]] = {name: tuple(one.array("arguments")) for name, one in _CALLERS}
 
 
 @cache

@@ -17,7 +17,7 @@ from ..processors.instruction_sets import InstructionSets
 from .allowances import Allowances
 from .build_objects import BuildObjects
 from .findings import Finding
-from .known_functions import CALLBACKS
+from .known_functions import CALLBACK_ARGUMENTS
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Subject:
 
     def __post_init__(self) -> None:
         self.code = Code(self.binary, self.sets.decoder)
-        self.references = References(self.code, CALLBACKS, self.sets.rules.cpu_checks)
+        self.references = References(self.code, CALLBACK_ARGUMENTS, self.sets.rules.cpu_checks)
 
     def numbers(self) -> Iterator[int]:
         """Yield the numbers of all functions, and of the reachable pieces of code outside of functions."""

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from ..binary.protocol import within
-from ..processors.decoding import DIRECT, SLOTS, UNKNOWN, Kind, Reference
+from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Reference
 from ..processors.instructions import CpuChecks
 from .code import Code
 
@@ -38,11 +38,11 @@ class ResolvedReference(NamedTuple):
 class References:
     """The references of the functions and pieces of `code`, by number.
 
-    `callbacks` maps each function that calls some of its arguments, such as atexit, to the number of these arguments; 0
-    stands for an array of functions. `detection` describes how code detects CPU features.
+    `callbacks` maps each function that calls some of its arguments, such as atexit, to the arguments' positions.
+    `detection` describes how code detects CPU features.
     """
 
-    def __init__(self, code: Code, callbacks: Mapping[str, int], detection: CpuChecks) -> None:
+    def __init__(self, code: Code, callbacks: Mapping[str, Sequence[int]], detection: CpuChecks) -> None:
         self.code = code
         self._callbacks = callbacks
         self._detection = detection
@@ -57,44 +57,59 @@ class References:
     def of(self, number: int) -> Iterator[ResolvedReference]:
         """Yield the references of a function or piece in order, except jumps inside it.
 
-        If control falls through at its end, the last reference is a jump to where control continues. Callbacks count as
-        called by the code that passes them.
+        If control falls through at its end, the last reference is a jump to where control continues. Functions that are
+        passed as callbacks count as called.
         """
         resolve = self._in_object if self._binary.relocatable else self._in_linked
         last = None
-        formed: list[ResolvedReference] = []  # addresses, since the last call that takes callbacks
-        callbacks: list[tuple[int, str]] = []
         for start, raw in self.code.raw(number):
-            for reference, resolved in resolve(start, raw):
-                last = reference
+            pairs = list(resolve(start, raw))
+            callers = (resolved for _, resolved in pairs if self._takes_callbacks(resolved))
+            calls = {resolved.at: self._callbacks[resolved.name] for resolved in callers}
+            arguments = self._arguments(start, raw, pairs, calls) if calls else {}
+            last = pairs[-1][0] if pairs and pairs[-1][0].kind is not Kind.ADDRESS else None
+            for reference, resolved in pairs:
                 jump = resolved.kind in (Kind.JUMP, Kind.BRANCH)
                 if not (jump and self.code.covers(number, resolved.target)):
                     yield resolved
-                if resolved.kind is Kind.ADDRESS:
-                    formed.append(resolved)
-                elif resolved.name in self._callbacks:
-                    # A compiler may form the address once for several calls.
-                    callbacks = list(self._passed(formed, self._callbacks[resolved.name])) or callbacks
-                    for address, name in callbacks or [(0, "")]:
+                if self._takes_callbacks(resolved):
+                    for address, name in self._callbacks_in(arguments.get(reference.at, ())):
                         yield ResolvedReference(resolved.at, Kind.CALL, address, name)
-                    formed.clear()
-        end = self.code.falls_through_to(number, last if last is not None and last.kind is not Kind.ADDRESS else None)
+        end = self.code.falls_through_to(number, last)
         if end:
             yield ResolvedReference(end, Kind.JUMP, end, "")
 
-    def _passed(self, formed: Sequence[ResolvedReference], count: int) -> Iterator[tuple[int, str]]:
-        """Yield (address, name) of each callback that is passed to a call, from the addresses `formed` before the call.
-
-        These are the last `count` functions of this file, and all names of other files, which may be functions. If
-        `count` is 0, they are the pointers in an array, whose two ends are the last two addresses of data.
-        """
-        if not count:
-            sections = ((one.target, self._binary.section_at(one.target)) for one in formed)
-            ends = [target for target, section in sections if section is not None and not section.executable][-2:]
-            yield from self._between(*sorted(ends)) if len(ends) == 2 else ()
+    def _callbacks_in(self, arguments: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """Yield (address, name) of each function among arguments, or in the array whose two ends are the arguments."""
+        ends = sorted(address for address, _ in arguments if self._binary.section_at(address) is not None)
+        if len(ends) == len(arguments) == 2 and not any(map(self._functions.is_code, ends)):
+            yield from self._between(*ends)
             return
-        yield from ((0, one.name) for one in formed if one.name and not one.target)
-        yield from [(one.target, one.name) for one in formed if self._functions.is_code(one.target)][-count:]
+        for address, name in arguments:
+            yield address if self._functions.is_code(address) else 0, name
+
+    def _takes_callbacks(self, resolved: ResolvedReference) -> bool:
+        """Return whether a reference calls a function in `callbacks`."""
+        return resolved.name in self._callbacks and resolved.kind is not Kind.ADDRESS
+
+    def _arguments(
+        self,
+        address: int,
+        raw: bytes,
+        pairs: Sequence[tuple[Reference, ResolvedReference]],
+        calls: Mapping[int, Sequence[int]],
+    ) -> Mapping[int, Sequence[tuple[int, str]]]:
+        """Return (address, name) of each callback argument of each call, by the call's address; (0, "") if unknown.
+
+        `calls` maps the address of a call to the arguments' positions. `name` is "" if this file defines the target.
+        """
+        formed = [resolved for _, resolved in pairs if resolved.kind is Kind.ADDRESS]
+        values = [(0, ""), *((resolved.target, resolved.name) for resolved in formed)]
+        value_numbers = {resolved.at: number for number, resolved in enumerate(formed, 1) if any(values[number])}
+        join_points = {reference.after for reference, _ in pairs if reference.kind in LEAVES}
+        join_points |= {reference.address for reference, _ in pairs if reference.kind in (Kind.JUMP, Kind.BRANCH)}
+        passed = self.code.decoder.call_arguments(raw, address, value_numbers, join_points, calls)
+        return {call: [values[number] for number in numbers] for call, numbers in passed.items()}
 
     def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
         """Yield (reference, what it resolves to) for bytes of a linked file."""

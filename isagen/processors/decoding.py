@@ -6,7 +6,7 @@ A `code` is a decoder's number for one encoding of one instruction.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -69,15 +69,16 @@ class Reference(NamedTuple):
 class Abi:
     """A processor's conventions in one binary format.
 
-    `machine` is the processor's number in the format, `bits` the word size, and `order` the byte order. A call
-    preserves the general registers with the numbers `preserved`; x86's decoder does not use them.
+    `machine` is the processor's number in the format, `bits` the word size, and `order` the byte order. A call takes
+    its arguments from the registers `arguments`, in this order, and preserves the registers `preserved`.
     """
 
     machine: int
     relocations: RelocationTypes
     bits: int = 64
     order: str = "little"
-    preserved: frozenset[int] = frozenset()
+    arguments: tuple[str, ...] = ()
+    preserved: tuple[str, ...] = ()
 
 
 class Instruction(Protocol):
@@ -144,6 +145,21 @@ class Decoder(Protocol):
         """Return the size of the padding at the start of `raw`."""
         padding = self.pad.match(raw)
         return padding.end() if padding else 0
+
+    def call_arguments(
+        self,
+        raw: bytes,
+        address: int,
+        formed: Mapping[int, int],
+        join_points: Container[int],
+        calls: Mapping[int, Sequence[int]],
+    ) -> Mapping[int, Sequence[int]]:
+        """Return the arguments of calls in `raw`, by the calls' addresses; 0 stands for an unknown argument.
+
+        `formed` maps the address of an instruction that forms a value to a number for the value. At `join_points`,
+        control may arrive from other places than the instruction before. `calls` maps the address of a call to the
+        positions of its arguments, from 0.
+        """
 
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -91,6 +91,8 @@ class RowDecoder(Decoder, ABC):
         self.forms = self.encodings.forms
         forms = enumerate(self.forms)
         self.end_codes = {code for code, form in forms if form.mnemonic.startswith(self.ends)}
+        self.argument_registers = [int(name[1:]) for name in abi.arguments]
+        self.preserved_registers = {int(name[1:]) for name in abi.preserved}
 
     # ---- what a processor defines
 
@@ -113,6 +115,14 @@ class RowDecoder(Decoder, ABC):
     @abstractmethod
     def is_call(self, word: int) -> bool:
         """Return whether an instruction is a call."""
+
+    @abstractmethod
+    def written(self, word: int) -> Sequence[int]:
+        """Return the general registers that an instruction other than a call writes."""
+
+    @abstractmethod
+    def copied(self, word: int) -> tuple[int, int] | None:
+        """Return (to, from) of an instruction that copies a register, or its sum with a constant; None for others."""
 
     # ---- the protocol
 
@@ -182,7 +192,7 @@ class RowDecoder(Decoder, ABC):
     def forget(self, addresses: Addresses, word: int) -> None:
         """If an instruction is a call, forget the addresses in registers that calls may change."""
         if self.is_call(word):
-            addresses.forget({*addresses.formed, *addresses.loaded} - self.abi.preserved)
+            addresses.forget({*addresses.formed, *addresses.loaded} - self.preserved_registers)
 
     def text(self, instruction: AnyInstruction) -> str:
         """Return the mnemonic with a branch's target, or with the word, because operands are not decoded."""
@@ -190,6 +200,36 @@ class RowDecoder(Decoder, ABC):
         mnemonic = self.forms[instruction.code].mnemonic
         target = self.branch_target(instruction.word, instruction.ip)
         return f"{mnemonic} {target:#x}" if target is not None else f"{mnemonic} ({instruction.word:#x})"
+
+    def call_arguments(
+        self,
+        raw: bytes,
+        address: int,
+        formed: Mapping[int, int],
+        join_points: Container[int],
+        calls: Mapping[int, Sequence[int]],
+    ) -> Mapping[int, Sequence[int]]:
+        values: dict[int, int] = {}  # by register
+        arguments = {}
+        numbers = self.argument_registers
+        for at, _, word in self.steps(raw, address):
+            if word == NO_WORD:
+                continue
+            if at in join_points:
+                values.clear()
+            if at in calls:
+                arguments[at] = [values.get(numbers[place], 0) for place in calls[at]]
+            if self.is_call(word):
+                values = {register: value for register, value in values.items() if register in self.preserved_registers}
+                continue
+            value, written = formed.get(at, 0), self.written(word)
+            if not value and (copied := self.copied(word)) is not None:
+                value = values.get(copied[1], 0)
+            for register in written:
+                values.pop(register, None)
+            if value and written:
+                values[written[0]] = value
+        return arguments
 
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]

@@ -94,14 +94,15 @@ def test_what_an_initialiser_calls_is_found(link, family, compiler, kind):
 @pytest.mark.parametrize(("kind", "compiler"), paired(KINDS, COMPILERS[::-1]))
 @pytest.mark.parametrize("family", PLANTED)
 def test_what_runs_at_exit_is_found(link, family, compiler, kind):
-    """The address of the function is an argument."""
+    """The address of the function is an argument. Which function an object calls is known when it is linked."""
     planted = PLANTED[family][0]
     source = (
         "#include <stdlib.h>\n" + FUNCTION.format("static", planted.text)
         + f"{CONSTRUCTOR} {{ atexit(planted); }}\nint main() {{ return 0; }}\n"
     )  # fmt: skip
     found = audited(link(family, compiler, source, *KINDS[kind]), family)
-    assert ("load", "planted") in {(finding.kind, finding.symbol) for finding in found}
+    kind = "unproven" if kind == "object" else "load"
+    assert (kind, "planted") in {(finding.kind, finding.symbol) for finding in found}
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -139,6 +139,7 @@ int main() {{ return 0; }}
         ("atexit(planted)", "#include <stdlib.h>"),
         ("on_exit((void (*)(int, void *))planted, 0)", "#include <stdlib.h>"),
         ("atexit(harmless); atexit(planted); atexit(planted)", "#include <stdlib.h>\nstatic void harmless();"),
+        ("pthread_atfork(0, 0, planted)", "#include <pthread.h>"),
         ("pthread_once(&once, planted)", "#include <pthread.h>\nstatic pthread_once_t once = PTHREAD_ONCE_INIT;"),
     ],
 )

@@ -86,6 +86,30 @@ def test_numbers_that_may_be_addresses():
         assert (found.kind, found.address) == (Kind.NUMBER, 0x12345678)
 
 
+LEA_RDI, LEA_RBX, MOV, CALL = "488d3d10000000", "488d1d10000000", "4889df", "e800000000"
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([LEA_RDI, CALL], 0x1234),
+        ([LEA_RBX, MOV, CALL], 0x1234),
+        ([LEA_RBX, CALL, MOV, CALL], 0x1234),  # a register that calls preserve
+        ([LEA_RDI, CALL, CALL], 0),
+        ([LEA_RDI, "480f44f8", CALL], 0),  # cmove rdi, rax
+        ([CALL], 0),
+    ],
+)
+def test_the_argument_of_a_call(parts, expected):
+    raw = [bytes.fromhex(part) for part in parts]
+    last = 0x1000 + sum(map(len, raw[:-1]))
+    found = decoder.X86Decoder(ELF).call_arguments(b"".join(raw), 0x1000, {0x1000: 0x1234}, (), {last: (0, 1)})
+    assert found == {last: [expected, 0]}
+    assert decoder.X86Decoder(ELF).call_arguments(b"".join(raw), 0x1000, {0x1000: 0x1234}, {last}, {last: (0,)}) == {
+        last: [0]
+    }
+
+
 def test_the_bits_that_code_tests():
     x86 = decoder.X86Decoder(ELF)
     words = {0x2000: -1, 0x200C: 0, 0x3000: 32}

@@ -22,7 +22,12 @@ RELOCATIONS = RelocationTypes(
     of_loader=frozenset({TLSDESC_CALL}),
 )
 # Arm, "Procedure Call Standard for the Arm 64-bit Architecture", 6.1.1.
-ELF = Abi(machine=183, relocations=RELOCATIONS, preserved=frozenset(range(19, 30)))  # EM_AARCH64
+ELF = Abi(
+    machine=183,  # EM_AARCH64
+    relocations=RELOCATIONS,
+    arguments=tuple(f"X{number}" for number in range(8)),
+    preserved=tuple(f"X{number}" for number in range(19, 30)),
+)
 # Mach-O (Apple's <mach-o/arm64/reloc.h>): UNSIGNED, BRANCH26, PAGE21, PAGEOFF12, GOT_LOAD_PAGE21, GOT_LOAD_PAGEOFF12,
 # POINTER_TO_GOT, TLVP_LOAD_PAGE21, TLVP_LOAD_PAGEOFF12.
 MACHO_THROUGH_SLOT = frozenset({5, 6, 8, 9})

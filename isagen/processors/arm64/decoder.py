@@ -12,6 +12,7 @@ from ..decoding import Abi, Codes, Kind
 from ..row_decoder import INVALID, NO_WORD, RowDecoder, Step
 from .words import PAGE, access, branch_target, is_call, written
 
+NO_REGISTER = 31  # the zero register or the stack pointer, depending on the instruction
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
 # (mask, value) of LDRB to w16 and of CBZ of w16. If the byte is not zero, the CPU has LSE, and the atomic instruction
 # after CBZ runs. GCC calls functions of libgcc and compiler-rt with this check (-moutline-atomics).
@@ -30,7 +31,7 @@ class Arm64Decoder(RowDecoder):
     # Returns, traps and undefined instructions.
     ends = ("ret", "eret", "drps", "brk", "hlt", "udf")
 
-    branch_target, is_call = staticmethod(branch_target), staticmethod(is_call)
+    branch_target, is_call, written = staticmethod(branch_target), staticmethod(is_call), staticmethod(written)
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
@@ -80,6 +81,10 @@ class Arm64Decoder(RowDecoder):
             addresses.formed[word & 31] = formed
             return NOTHING if _is_page(word, at, formed) else (Kind.ADDRESS, formed)
         return _of_memory(word, at, addresses, linked)
+
+    def copied(self, word: int) -> tuple[int, int] | None:
+        is_move = word & 0xFFE0FFE0 == 0xAA0003E0 and word >> 16 & 31 != NO_REGISTER
+        return (word & 31, word >> 16 & 31) if is_move else None
 
 
 def _formed(word: int, at: int, addresses: Addresses) -> int | None:

@@ -25,5 +25,10 @@ RELOCATIONS = RelocationTypes(
     parts=PARTS,
 )
 # RISC-V ABIs Specification, 2.1: registers by number.
-ELF = Abi(machine=243, relocations=RELOCATIONS, preserved=frozenset({2, 3, 4, 8, 9, *range(18, 28)}))  # EM_RISCV
+ELF = Abi(
+    machine=243,  # EM_RISCV
+    relocations=RELOCATIONS,
+    arguments=tuple(f"x{number}" for number in range(10, 18)),
+    preserved=tuple(f"x{number}" for number in (2, 3, 4, 8, 9, *range(18, 28))),
+)
 ABIS = {"elf": ELF}

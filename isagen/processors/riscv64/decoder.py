@@ -165,3 +165,15 @@ class RiscvDecoder(RowDecoder):
 
     def is_call(self, word: int) -> bool:
         return w.is_call(word >> 32 or word)
+
+    def written(self, word: int) -> tuple[int, ...]:
+        return w.written(word) if word < 1 << 32 else ()
+
+    def copied(self, word: int) -> tuple[int, int] | None:
+        """See `RowDecoder.copied`. A load counts as a copy too: its offset is the second part of an address."""
+        if word >= 1 << 32:
+            return None
+        added, accessed, written = w.added(word), w.access(word), w.written(word)
+        if added is not None and written:
+            return added[0], added[1]
+        return (written[0], accessed.base) if accessed is not None and accessed.is_load and written else None

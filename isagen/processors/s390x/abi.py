@@ -25,8 +25,10 @@ RELOCATIONS = RelocationTypes(
 # s390x ELF Application Binary Interface Supplement, "Registers": general registers by number.
 ELF = Abi(
     machine=22,  # EM_S390
+    bits=64,
     order="big",
     relocations=RELOCATIONS,
-    preserved=frozenset({*range(6, 14), 15}),
+    arguments=tuple(f"r{number}" for number in range(2, 7)),
+    preserved=tuple(f"r{number}" for number in (*range(6, 14), 15)),
 )
 ABIS = {"elf": ELF}

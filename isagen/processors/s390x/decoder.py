@@ -26,6 +26,7 @@ class S390xDecoder(RowDecoder):
     ends = ("trap2", "trap4", "illegal")
 
     branch_target, is_call = staticmethod(w.branch_target), staticmethod(w.is_call)
+    written, copied = staticmethod(w.written), staticmethod(w.copied)
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)

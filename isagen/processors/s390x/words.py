@@ -153,3 +153,14 @@ def written(word: int) -> tuple[int, ...]:
     return (
         (first, first + 1 & 15, third, third + 1 & 15) if code in (0xA8, 0xA9, 0xEE, 0xEF) else (first, first + 1 & 15)
     )
+
+
+def copied(word: int) -> tuple[int, int] | None:
+    """Return (to, from) of LR, LGR, and LA without an index; None for other instructions."""
+    code = operation(word)
+    if code == 0x18:
+        return first_register(word), word >> 32 & 15
+    if code == 0xB904:
+        return word >> 20 & 15, word >> 16 & 15
+    base = at_base(word) if code in (LA, LAY) else None
+    return (first_register(word), base[0]) if base is not None else None

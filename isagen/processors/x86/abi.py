@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...binary.protocol import RelocationTypes
 from ..decoding import Abi
 
@@ -16,11 +18,28 @@ RELOCATIONS = RelocationTypes(
     rebased=RELATIVE,
     resolved=IRELATIVE,
 )
-ELF = Abi(machine=62, relocations=RELOCATIONS)  # EM_X86_64
+# System V ABI for x86-64, "Function Calling Sequence".
+ELF = Abi(
+    machine=62,  # EM_X86_64
+    bits=64,
+    order="little",
+    relocations=RELOCATIONS,
+    arguments=("RDI", "RSI", "RDX", "RCX", "R8", "R9"),
+    preserved=("RBX", "RSP", "RBP", "R12", "R13", "R14", "R15"),
+)
 # COFF (Microsoft, "PE Format", "x64 Processors"): ADDR64, ADDR32, ADDR32NB; REL32 and REL32_1 to REL32_5.
+COFF_RELOCATIONS = RelocationTypes(
+    absolute=frozenset({1, 2, 3}),
+    relative=frozenset(range(4, 10)),
+)
+# Microsoft, "x64 calling convention".
 COFF = Abi(
     machine=0x8664,
-    relocations=RelocationTypes(absolute=frozenset({1, 2, 3}), relative=frozenset(range(4, 10))),
+    bits=64,
+    order="little",
+    relocations=COFF_RELOCATIONS,
+    arguments=("RCX", "RDX", "R8", "R9"),
+    preserved=("RBX", "RSP", "RBP", "RDI", "RSI", "R12", "R13", "R14", "R15"),
 )
 # Mach-O (Apple's <mach-o/x86_64/reloc.h>): UNSIGNED; SIGNED, BRANCH, GOT_LOAD, GOT, SIGNED_1, SIGNED_2, SIGNED_4, TLV.
 MACHO_THROUGH_SLOT = frozenset({3, 4, 9})
@@ -29,5 +48,6 @@ MACHO_RELOCATIONS = RelocationTypes(
     relative=MACHO_THROUGH_SLOT | {1, 2, 6, 7, 8},
     through_slot=MACHO_THROUGH_SLOT,
 )
-MACHO = Abi(machine=0x01000007, relocations=MACHO_RELOCATIONS)  # CPU_TYPE_X86_64
+# macOS has the calling convention of System V.
+MACHO = replace(ELF, machine=0x01000007, relocations=MACHO_RELOCATIONS)  # CPU_TYPE_X86_64
 ABIS = {"elf": ELF, "coff": COFF, "pe": COFF, "macho": MACHO}

@@ -12,7 +12,7 @@ from iced_x86 import Code, FlowControl, FormatterSyntax, Mnemonic, OpKind
 
 from ..decoding import SMALL, Abi, Codes, Decoder, Instruction, Kind, Reference
 from .instructions import forms, numbers, width
-from .tested_bits import NUMBERS, tested_bits
+from .tracking import NUMBERS, Tracking
 
 CODE = attrgetter("code")  # `map` with it is faster than a generator expression
 # Immediates that are large enough for an address.
@@ -33,7 +33,7 @@ UNKNOWN = {FlowControl.INDIRECT_BRANCH: Kind.JUMP_UNKNOWN, FlowControl.INDIRECT_
 ENDS = frozenset({FlowControl.RETURN, FlowControl.EXCEPTION})
 
 
-class X86Decoder(Decoder):
+class X86Decoder(Tracking, Decoder):
     """The instructions of x86-64."""
 
     name = "x86"
@@ -48,9 +48,10 @@ class X86Decoder(Decoder):
         rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x04\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
     )
 
-    width, tested_bits = staticmethod(width), staticmethod(tested_bits)
+    width = staticmethod(width)
 
     def __init__(self, abi: Abi) -> None:
+        super().__init__(abi)
         self.abi, self.forms = abi, forms()
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:

@@ -1,0 +1,122 @@
+"""Tracks values in x86-64 registers, to find arguments of calls and tests of the toolchain's variables."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+from iced_x86 import (
+    ConditionCode,
+    Decoder,
+    FlowControl,
+    Instruction,
+    InstructionInfoFactory,
+    Mnemonic,
+    OpAccess,
+    OpKind,
+    Register,
+    RegisterExt,
+)
+
+from ..decoding import Abi
+from .instructions import numbers
+
+CALLS = frozenset({FlowControl.CALL, FlowControl.INDIRECT_CALL})
+WRITES = frozenset({OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE})
+NUMBERS = frozenset(kind for name, kind in numbers(OpKind).items() if name.startswith("IMMEDIATE"))
+SIGNS = frozenset({ConditionCode.S, ConditionCode.NS})
+TESTS = frozenset({Mnemonic.TEST, Mnemonic.AND, Mnemonic.CMP, Mnemonic.BT, Mnemonic.SHR})
+BY_NUMBER = frozenset({Mnemonic.BT, Mnemonic.SHR})  # their immediate is the number of a bit, not a mask
+OTHER = -1  # stands for a test of other bits than those of features
+
+
+class Tracking:
+    """Tracks values in registers through instructions, which are read in the order of their addresses."""
+
+    def __init__(self, abi: Abi) -> None:
+        registers = numbers(Register)
+        self._arguments = [registers[name] for name in abi.arguments]
+        self._preserved = {registers[name] for name in abi.preserved}
+        self._factory = InstructionInfoFactory()
+        self._full = RegisterExt.full_register
+
+    def call_arguments(
+        self,
+        raw: bytes,
+        address: int,
+        formed: Mapping[int, int],
+        join_points: Container[int],
+        calls: Mapping[int, Sequence[int]],
+    ) -> Mapping[int, Sequence[int]]:
+        """See `decoding.Decoder.call_arguments`."""
+        values: dict[int, int] = {}  # by register
+        arguments = {}
+        for instruction in Decoder(64, raw, ip=address):
+            if instruction.ip in join_points:
+                values.clear()
+            if instruction.ip in calls:
+                arguments[instruction.ip] = [values.get(self._arguments[number], 0) for number in calls[instruction.ip]]
+            if instruction.flow_control in CALLS:
+                values = {register: value for register, value in values.items() if register in self._preserved}
+                continue
+            value = formed.get(instruction.ip, 0)
+            if instruction.mnemonic == Mnemonic.MOV and not value and instruction.op1_kind == OpKind.REGISTER:
+                value = values.get(instruction.op1_register, 0)
+            for used in self._factory.info(instruction).used_registers() if values else ():
+                if used.access in WRITES:
+                    values.pop(self._full(used.register), None)
+            if value:
+                values[self._full(instruction.op0_register)] = value
+        return arguments
+
+    def tested_bits(
+        self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
+    ) -> frozenset[int]:
+        """See `decoding.Decoder.tested_bits`."""
+        tested: set[int] = set()
+        bases: dict[int, int] = {}  # by register: the address of a variable that it contains
+        loaded = None  # the address of the last load
+        for instruction in Decoder(64, raw, ip=address):
+            kinds = [instruction.op_kind(number) for number in range(instruction.op_count)]
+            place = self._place(instruction, bases) if OpKind.MEMORY in kinds else None
+            if place is not None and (place in slots or instruction.mnemonic == Mnemonic.LEA):
+                bases[instruction.op0_register] = slots.get(place, place)
+                continue
+            if place is not None and (place & ~3) not in words:
+                place = None
+            number = next((instruction.immediate(n) for n, kind in enumerate(kinds) if kind in NUMBERS), None)
+            if instruction.mnemonic == Mnemonic.MOV and number in words and kinds[0] == OpKind.REGISTER:
+                bases[self._full(instruction.op0_register)] = number or 0
+            tests = instruction.mnemonic in TESTS and number is not None
+            if place is not None and not tests:
+                loaded = place
+            elif tests and (at := place if place is not None else loaded) is not None:
+                shift = (
+                    8 if kinds[0] == OpKind.REGISTER and Register.AH <= instruction.op0_register <= Register.BH else 0
+                )
+                tested.update(self._bits(words, at, number or 0, shift, instruction.mnemonic in BY_NUMBER))
+            elif instruction.condition_code in SIGNS and loaded is not None:
+                tested.update(words[loaded & ~3] + bit for bit in (7, 15, 31) if words[loaded & ~3] >= 0)
+        return frozenset(tested)
+
+    @staticmethod
+    def _place(instruction: Instruction, bases: Mapping[int, int]) -> int | None:
+        """Return the address of an operand in memory; None if it is unknown."""
+        if instruction.is_ip_rel_memory_operand:
+            return instruction.ip_rel_memory_address
+        base = bases.get(instruction.memory_base) if instruction.memory_base else 0
+        return base + instruction.memory_displacement if base is not None and not instruction.memory_index else None
+
+    @staticmethod
+    def _bits(words: Mapping[int, int], place: int, number: int, shift: int, is_bit: bool) -> Iterator[int]:
+        """Yield the bits of the word at `place` that an instruction with the immediate `number` tests.
+
+        `number` is the number of a bit if `is_bit` is set, and a mask otherwise. `shift` is 8 if the instruction tests
+        the second byte of a register, such as AH.
+        """
+        first = words[place & ~3]
+        if first < 0:
+            yield OTHER
+            return
+        mask = 1 << (number & 31) if is_bit else number & 0xFFFFFFFF
+        mask <<= shift + 8 * (place & 3)
+        yield from (first + bit for bit in range(32) if mask >> bit & 1)
