@@ -25,7 +25,6 @@ RELOCATIONS = RelocationTypes(
 # s390x ELF Application Binary Interface Supplement, "Registers": general registers by number.
 ELF = Abi(
     machine=22,  # EM_S390
-    bits=64,
     order="big",
     relocations=RELOCATIONS,
     arguments=tuple(f"r{number}" for number in range(2, 7)),

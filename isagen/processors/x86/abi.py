@@ -21,23 +21,15 @@ RELOCATIONS = RelocationTypes(
 # System V ABI for x86-64, "Function Calling Sequence".
 ELF = Abi(
     machine=62,  # EM_X86_64
-    bits=64,
-    order="little",
     relocations=RELOCATIONS,
     arguments=("RDI", "RSI", "RDX", "RCX", "R8", "R9"),
     preserved=("RBX", "RSP", "RBP", "R12", "R13", "R14", "R15"),
 )
 # COFF (Microsoft, "PE Format", "x64 Processors"): ADDR64, ADDR32, ADDR32NB; REL32 and REL32_1 to REL32_5.
-COFF_RELOCATIONS = RelocationTypes(
-    absolute=frozenset({1, 2, 3}),
-    relative=frozenset(range(4, 10)),
-)
 # Microsoft, "x64 calling convention".
 COFF = Abi(
     machine=0x8664,
-    bits=64,
-    order="little",
-    relocations=COFF_RELOCATIONS,
+    relocations=RelocationTypes(absolute=frozenset({1, 2, 3}), relative=frozenset(range(4, 10))),
     arguments=("RCX", "RDX", "R8", "R9"),
     preserved=("RBX", "RSP", "RBP", "RDI", "RSI", "R12", "R13", "R14", "R15"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from iced_x86 import (
     ConditionCode,
@@ -86,14 +86,15 @@ class Tracking:
             number = next((instruction.immediate(n) for n, kind in enumerate(kinds) if kind in NUMBERS), None)
             if instruction.mnemonic == Mnemonic.MOV and number in words and kinds[0] == OpKind.REGISTER:
                 bases[self._full(instruction.op0_register)] = number or 0
-            tests = instruction.mnemonic in TESTS and number is not None
-            if place is not None and not tests:
+            at = place if place is not None else loaded
+            if instruction.mnemonic in TESTS and number is not None and at is not None:
+                bits = 1 << (number & 31) if instruction.mnemonic in BY_NUMBER else number & 0xFFFFFFFF
+                in_second_byte = kinds[0] == OpKind.REGISTER and Register.AH <= instruction.op0_register <= Register.BH
+                bits <<= 8 * (at & 3) + 8 * in_second_byte
+                first = words[at & ~3]
+                tested.update([OTHER] if first < 0 else (first + bit for bit in range(32) if bits >> bit & 1))
+            elif place is not None:
                 loaded = place
-            elif tests and (at := place if place is not None else loaded) is not None:
-                shift = (
-                    8 if kinds[0] == OpKind.REGISTER and Register.AH <= instruction.op0_register <= Register.BH else 0
-                )
-                tested.update(self._bits(words, at, number or 0, shift, instruction.mnemonic in BY_NUMBER))
             elif instruction.condition_code in SIGNS and loaded is not None:
                 tested.update(words[loaded & ~3] + bit for bit in (7, 15, 31) if words[loaded & ~3] >= 0)
         return frozenset(tested)
@@ -105,18 +106,3 @@ class Tracking:
             return instruction.ip_rel_memory_address
         base = bases.get(instruction.memory_base) if instruction.memory_base else 0
         return base + instruction.memory_displacement if base is not None and not instruction.memory_index else None
-
-    @staticmethod
-    def _bits(words: Mapping[int, int], place: int, number: int, shift: int, is_bit: bool) -> Iterator[int]:
-        """Yield the bits of the word at `place` that an instruction with the immediate `number` tests.
-
-        `number` is the number of a bit if `is_bit` is set, and a mask otherwise. `shift` is 8 if the instruction tests
-        the second byte of a register, such as AH.
-        """
-        first = words[place & ~3]
-        if first < 0:
-            yield OTHER
-            return
-        mask = 1 << (number & 31) if is_bit else number & 0xFFFFFFFF
-        mask <<= shift + 8 * (place & 3)
-        yield from (first + bit for bit in range(32) if mask >> bit & 1)
