@@ -15,16 +15,16 @@ namespace {
 template <typename T> struct ExpConstants;
 
 // ln 2 is split so that n * ln2_high is exact. Adding `magic` to a number rounds it to an integer, which is then in the
-// low bits. Below `lowest` the result is 0, above `highest` inf.
+// low bits. Up to `lowest` the result is 0, above `highest` inf.
 template <> struct ExpConstants<float> {
-  static constexpr float lowest = -104.5f, highest = 89.0f, per_ln2 = 0x1.715476p+0f;
+  static constexpr float lowest = -104.0f, highest = 89.0f, per_ln2 = 0x1.715476p+0f;
   static constexpr float ln2_high = 0x1.63p-1f, ln2_low = -0x1.bd0106p-13f;
   static constexpr float magic = 0x1.8p+23f, up = 0x1p+64f, down = 0x1p-64f;
   static constexpr int mantissa = 23, bias = 127, shift = 64;
   static constexpr float q[] = {0.49999994f, 0.16666521f, 0.04166839f, 0.008368745f, 0.001381454f};
 };
 template <> struct ExpConstants<double> {
-  static constexpr double lowest = -746.0, highest = 710.0, per_ln2 = 0x1.71547652b82fep+0;
+  static constexpr double lowest = -745.25, highest = 710.0, per_ln2 = 0x1.71547652b82fep+0;
   static constexpr double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33;
   static constexpr double magic = 0x1.8p+52, up = 0x1p+512, down = 0x1p-512;
   static constexpr int mantissa = 52, bias = 1023, shift = 512;
@@ -65,7 +65,8 @@ template <bool positive, typename T> VEC_INLINE Vectorized<T> exp_in_range(Vecto
   Vec q(C::q[degree]);
   for (int i = degree - 1; i >= 0; i--)
     q = fmadd(q, r, Vec(C::q[i]));
-  const Vec e_r = fmadd(r * r, q, r) + Vec(T(1));
+  // A product that underflows to 0 costs some CPUs a hundred cycles, and many elements are masked with -inf.
+  const Vec e_r = Vec::blend(x <= Vec(C::lowest), Vec(T(0)), fmadd(r * r, q, r) + Vec(T(1)));
 #if defined(VEC_X86) && VECTOR_BYTES == 64
   return scale(e_r, n);
 #else
