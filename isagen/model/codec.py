@@ -18,7 +18,7 @@ def to_text(value: Any, file_format: int) -> str:
 
 
 def from_text(kind: type[T], text: bytes | str, *formats: int) -> T:
-    """Return the instance of `kind` that `text` describes: JSON of one of the `formats`, of which the last is newest.
+    """Return the instance of `kind` that `text` describes. The text is JSON of one of the `formats`, newest last.
 
     Raises ValueError if the text is of another format or damaged.
     """

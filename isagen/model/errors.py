@@ -71,7 +71,7 @@ def reported(problem: IsagenError | OSError) -> IsagenError:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a remedy that suggests the word of `known` nearest to `word`, or lists all of `known`."""
-    import difflib  # only here: every build step imports this module, and none suggests a word
+    import difflib  # only here: every build step imports this module, and hardly any suggests a word
 
     names = list(known)
     folded = {name.casefold(): name for name in names}

@@ -77,8 +77,8 @@ class LevelRow:
 
     `requires` are the levels that it requires, directly or through others. Its kernels are compiled with `macros`.
     `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are the
-    features that its flags turn on, although the table does not name them for it or a lower level. `compiled` is
-    whether the code of the level is compiled, None if that is unknown.
+    features that its flags turn on, although the table lists them neither for this level nor for a lower one.
+    `compiled` is whether the code of the level is compiled, None if that is unknown.
     """
 
     name: str

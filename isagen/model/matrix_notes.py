@@ -17,8 +17,8 @@ from .plan import BUILT, DISABLED, UNAVAILABLE
 from .registrations import LevelCode
 
 T = TypeVar("T", Matrix, LevelCode)
-# The most bytes of JSON that are read: twice the size of a matrix of ten thousand kernels. The limit bounds memory, of
-# which Python may use some thirty bytes for each byte of JSON.
+# The most bytes of JSON that are read: twice the size of a matrix of ten thousand kernels. The limit bounds memory:
+# Python may use some thirty bytes for each byte of JSON.
 LONGEST = 1 << 26
 
 

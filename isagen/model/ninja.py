@@ -20,7 +20,7 @@ PRELINKED = "-prelink.o"
 
 @dataclass(frozen=True)
 class Statement:
-    """A build statement, with paths as ninja reads them. Both lists include implicit ones."""
+    """A build statement, with paths as ninja reads them. Both lists include implicit paths."""
 
     rule: str
     outputs: tuple[str, ...]
@@ -33,7 +33,7 @@ class Statement:
 
     @property
     def archives(self) -> bool:
-        """Whether the output is a static library or its prelinked object. A program's name may also end in .a."""
+        """Whether the output is a static library, by the rule (a program may be named x.a), or its prelinked object."""
         return "STATIC_LINKER" in self.rule or self.outputs[0].endswith(PRELINKED)
 
 
@@ -50,7 +50,7 @@ class NinjaFile:
 
     @cached_property
     def _statements(self) -> list[bytes]:
-        """The build statements. Other lines may be megabytes."""
+        """The lines of build statements. The other lines, which may be megabytes, are not kept."""
         try:
             content = read_bytes(self.root / NINJA_FILE)
         except OSError:

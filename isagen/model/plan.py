@@ -146,8 +146,8 @@ class Limit:
 class Sealing:
     """How levels are sealed, or the `reason` why they are not.
 
-    Sealed names end in the `project_number`, so that the names of two projects differ. If levels `fold`, a copy is not
-    linked if it has the same code as the copy of a lower level.
+    Sealed names end in the `project_number`, so that the names of two projects differ. With `fold`, a copy that has the
+    same code as a lower level's is not linked.
     """
 
     project_number: str = ""

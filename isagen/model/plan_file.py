@@ -1,4 +1,4 @@
-"""Reads and writes files of a build folder: plans and registrations of levels."""
+"""Reads plans and registrations of levels from a build folder, and returns the texts to write there."""
 
 from __future__ import annotations
 

@@ -37,7 +37,8 @@ class Record:
 
     Every object of the build may use the `baseline` features. `levels` maps each built level to its features, which the
     generated code checks at run time. `features` is the name of the file that defines all features. In the record of
-    a private module, `module` is its level, whose features all its code may use: it is opened only after the check.
+    a private module, `module` is the module's level. All of the module's code may use the level's features, because
+    the module is opened only after these were checked.
     """
 
     project: str

@@ -13,7 +13,7 @@ class Registered:
     """One kernel source at one level.
 
     `registers` are the stubs for which the source registers a function, `without` the stubs for which it registers that
-    it has none. `code` is None if isagen does not read objects. `folded` is the same as in `MatrixCell`.
+    it has no function. `code` is None if isagen does not read objects. `folded` is the same as in `MatrixCell`.
     """
 
     registers: tuple[str, ...] = ()

@@ -117,7 +117,7 @@ class Section:
         return {key: self.strings(key) for key in self._data}
 
     def check(self, key: str, what: str, names: Iterable[str], known: Collection[str]) -> None:
-        """Raise an error for the first of `names`, the value of `key`, that is not in `known`: "there is no `what`"."""
+        """Raise the error "there is no `what`" for the first of `names` that is not in `known`; `key` is their key."""
         for name in names:
             if name not in known:
                 raise self.fail(key, f"there is no {what} {name!r}", did_you_mean(name, known))
