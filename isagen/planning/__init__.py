@@ -1,1 +1,1 @@
-"""Planning: from table, configuration and verdicts to the plan. Pure: no input or output but reading isa.toml."""
+"""Makes the plan from the table, isa.toml and the verdicts of probes. Only `config` reads a file."""

@@ -64,7 +64,7 @@ def whole_levels(rows: Sequence[KernelRow]) -> list[KernelRow]:
     if lowest in first_lacking:
         source, lacking = first_lacking[lowest]
         raise ConfigError(
-            f"{source} is a source of a module, which is built as a whole, but is not built at {lowest}",
+            f"a module is built as a whole, but its source {source} is not built at {lowest}",
             where=lacking.reason.removeprefix("by "),
             remedy=f"name {lowest} among its levels",
         )

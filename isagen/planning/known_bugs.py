@@ -41,5 +41,5 @@ def bug_warnings(
             if built and word:
                 yield (
                     f"isagen: {kernel.source} contains {word}, which {compiler} miscompiles at {' '.join(built)}: "
-                    f"{bug.text}\n  use a compiler without the error, or leave these levels out for this kernel"
+                    f"{bug.text}\n  use a compiler without the bug, or leave these levels out for this kernel"
                 )

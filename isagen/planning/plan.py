@@ -28,7 +28,7 @@ from .config import Config
 from .kernels import check_kernels, copy_names, settings_of
 from .levels import OPTION, aliases_of, level_words, select_levels
 
-UNSEALED = "by the Meson option isa_seal: without the seal, the linker would use the lowest level's functions for all"
+UNSEALED = "by the Meson option isa_seal: unsealed, the linker would use the lowest level's functions for all levels"
 # The reason for a level that isa.toml disables for every kernel, if different entries of isa.toml disable it.
 NO_SOURCE = "by isa.toml: no kernel source is for it"
 BY_ENTRY = ": kernels."  # part of a cell's reason if an entry of [kernels] disables it
@@ -220,7 +220,7 @@ def _units(
     for number, level in enumerate(table.names()):
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
-        # Shims come last: all C copies of a unit get the flags of the first one, which is a kernel's if there is one.
+        # Shims come last: all C copies of a unit get the flags of the first one, and only a kernel's flags matter.
         copies += [(kernel, "c", shim_of(cell, kernel, verdicts, table)) for kernel, cell in built if cell.shim]
         for kernel, language, cell in copies:
             key = (level, _quote_folders(kernel, source_root), kernel.args)

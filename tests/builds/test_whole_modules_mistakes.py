@@ -56,8 +56,8 @@ def test_a_module_has_each_level_whole(new_project):
     project = new_project("pybind_module")
     (project.folder / "isagen/isa.toml").write_text('[kernels."bins.cpp"]\nlevels = ["AVX2"]\n')
     assert (
-        "isagen: isa.toml: kernels.'bins.cpp'.levels: bins.cpp is a source of a module, which is built as a whole, but "
-        "is not built at DEFAULT\n  name DEFAULT among its levels"
+        "isagen: isa.toml: kernels.'bins.cpp'.levels: a module is built as a whole, but its source bins.cpp is not "
+        "built at DEFAULT\n  name DEFAULT among its levels"
     ) in project.setup(check=False)
     (project.folder / "isagen/isa.toml").write_text('[kernels."bins.cpp"]\nlevels = ["DEFAULT", "AVX2"]\n')
     said = project.setup()
