@@ -164,7 +164,7 @@ class Compiler:
             return outcome.ok and source.with_suffix(".o").is_file()
 
     def build(self, text: str, flags: Sequence[str]) -> Outcome:
-        """Compile and assemble the program `text` under `flags`, with warnings as errors, and link it without them.
+        """Compile and assemble the program `text` under `flags`, with warnings as errors; link it without `flags`.
 
         Builds link without the flags of levels too. With these flags, zig would compile its C++ library for each level.
         clang-cl only compiles: in its builds, Meson calls the linker, not the compiler, to link. MSVC is never probed:

@@ -58,7 +58,7 @@ def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
 
 
 def build_probe(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> Verdict:
-    """Return the final verdict on a level that is available by its flags, if its program builds too."""
+    """Return the final verdict on a level: the `provisional` one, available by its flags, if its program builds too."""
     outcome = compiler.build(probe_text(table, [level]), provisional.flags)
     return provisional if outcome.ok else replace(provisional, available=False, reason=_failure(outcome), features=())
 
