@@ -55,7 +55,7 @@ class Feature:
 class IpexReport:
     """The lines of `isagen cpu --format ipex`. `os` maps IPEX's names of OS states to isagen's.
 
-    `features` are IPEX's names of features; `names` maps those that differ to isagen's.
+    `features` are IPEX's names of features; `names` maps those that differ from isagen's names to these.
     """
 
     os: Mapping[str, str] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class Features:
         return self.with_needs(f.name for f in checked if f.is_on(macros))
 
     def with_needs(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the features `names` and those that these need, which detection checks too, in order."""
+        """Return the features `names` and those that these need, in order; detection checks all of them."""
         found = set(names)
         for feature in reversed(list(self.features.values())):  # each comes after those that it needs
             if feature.name in found:

@@ -82,7 +82,7 @@ class Processor:
     the processor's own kinds of sources, and `read_state` reads the keys of a state. `oldest_cpu` compiles generated
     code for every CPU; without it, the project's flags apply. `level_flags` returns a level's flags for use after the
     project's arguments. The levels of `baseline_table` are the baselines that an audit can name. `machine` returns the
-    CPU and OS that Python runs on. It imports modules only when called.
+    CPU and OS that Python runs on.
     """
 
     name: str

@@ -118,9 +118,9 @@ def this_cpu_family() -> str:
 
 
 def this_machine(name: str) -> Machine:
-    """Return this CPU and OS, as read by the processor `name`, or else by this machine's own processor.
+    """Return this CPU and OS as the processor `name` reads them, or else as this machine's own processor does.
 
-    Raises `CpuError` if neither can be read, or if this CPU is another processor's.
+    Raises `CpuError` if neither processor can read them, or if the first that can is not this machine's.
     """
     family = this_cpu_family()
     for processor in (find_processor(name), processor_of_family(family)):

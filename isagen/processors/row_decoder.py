@@ -19,7 +19,7 @@ INVALID = 0
 NO_WORD = -1  # in place of a word: the bytes are not a whole instruction
 CACHED = 1 << 18  # words at most
 FOLDER = Path(__file__).parent
-MOST_WALKS = 6  # through a function: in nested loops, each walk may find the addresses in registers of more blocks
+MOST_WALKS = 6  # through a function: if loops are nested, a further walk may find more addresses in registers
 Step = tuple[int, int, int]  # address of an instruction, the address after it, its word
 
 

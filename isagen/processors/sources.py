@@ -84,7 +84,7 @@ SYSTEM_KINDS = (
 
 
 def read_conditions(entry: Section, kinds: Sequence[SourceKind]) -> tuple[Condition, ...]:
-    """Read the conditions of a feature, any of which shows it: one for each source, with the same range."""
+    """Read the conditions of a feature: one for each source, with the same range. Any one shows the feature."""
     given = [kind for kind in kinds if kind.name in entry]
     if not given:
         raise entry.fail(kinds[0].name, "is missing", f"give one of {', '.join(kind.name for kind in kinds)}")

@@ -98,9 +98,10 @@ def _formed(word: int, at: int, addresses: Addresses) -> int | None:
 
 
 def _is_page(word: int, at: int, formed: int) -> bool:
-    """Return whether an instruction forms the address of a page, to which the next one adds: ADRP, or ADR in its place.
+    """Return whether an instruction forms the address of a page, which is only the first part of an address.
 
-    Linkers replace ADRP in the last two words of a page, where it may fail on Cortex-A53 (erratum 843419).
+    That is ADRP, or ADR in the last two words of a page: there, linkers replace ADRP, which may fail on Cortex-A53
+    (erratum 843419).
     """
     if word & 0x9F000000 == 0x10000000:
         return formed % PAGE == 0 and at % PAGE >= PAGE - 8

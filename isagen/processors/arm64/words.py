@@ -68,7 +68,7 @@ def written(word: int) -> tuple[int, ...]:
         return _written_by_access(word, low, base)
     if word & 0xFFD00000 == 0xD5100000 or word & 0xFFF80000 == 0xD5280000:  # MRS, SYSL
         return (low,)
-    # SIMD and SVE instructions that write a general register: FMOV and conversions, UMOV and SMOV.
+    # SIMD and floating-point instructions that write a general register: FMOV and conversions, UMOV and SMOV.
     is_conversion = word & 0x5F20FC00 == 0x1E200000 or word & 0x5F3E0000 == 0x1E180000  # the latter to fixed-point
     if is_conversion or word & 0xBFE0D400 == 0x0E001400:
         return (low,)

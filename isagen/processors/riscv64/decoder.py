@@ -159,7 +159,7 @@ class RiscvDecoder(RowDecoder):
             addresses.loaded[written[0]] = place
         return kind, place
 
-    # ---- of one word
+    # ---- facts about one word
 
     branch_target = staticmethod(w.branch_target)
 

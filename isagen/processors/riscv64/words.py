@@ -22,7 +22,7 @@ def is_compressed(word: int) -> bool:
 
 
 def opcode(word: int) -> int:
-    """Return the opcode, which is odd; for a compressed instruction, an even number of quadrant and function."""
+    """Return the opcode, an odd number; for a compressed instruction, its quadrant and function as an even number."""
     return word & 127 if not is_compressed(word) else (word & 3) << 4 | word >> 13 << 1
 
 

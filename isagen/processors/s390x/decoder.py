@@ -10,7 +10,7 @@ from ..decoding import SMALL, Abi, Kind
 from ..row_decoder import INVALID, NO_WORD, RowDecoder, Step
 from . import words as w
 
-TRAP = 2  # the distance of a branch into its own middle, which is no instruction: compilers write it as a trap
+TRAP = 2  # the distance of a branch into its own second half: compilers write such a branch as a trap
 
 
 class S390xDecoder(RowDecoder):
