@@ -15,7 +15,7 @@ from .functions import Functions
 from .variables import Variables
 
 # Control that enters the middle of a piece makes another one, so pieces overlap. Their total size in a range of code of
-# unknown size is limited to OVERLAPS times the range's size plus MORE bytes; all further entries have one empty piece.
+# unknown size is limited to OVERLAPS times the range's size plus MORE bytes; all further entries share one empty piece.
 OVERLAPS, MORE = 8, 1 << 16
 
 

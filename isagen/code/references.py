@@ -52,7 +52,7 @@ class References:
         self._plt_targets: dict[int, tuple[int, str]] = {}
         self._detects: dict[tuple[int, bool], bool] = {}
 
-    # ---- of code
+    # ---- references of code
 
     def of(self, number: int) -> Iterator[ResolvedReference]:
         """Yield the references of a function or piece in order, except jumps inside it.
@@ -216,7 +216,7 @@ class References:
         """The ranges (first address, address after the last) of the PLT, the GOT, and arrays of functions."""
         return sorted([*self._pointers.plt_ranges, *self._pointers.slot_ranges])
 
-    # ---- of data
+    # ---- references of data
 
     @cached_property
     def data_pointers(self) -> Mapping[int, int]:
