@@ -27,7 +27,7 @@ class SymbolKind(IntEnum):
 
 
 class Binding(IntEnum):
-    """The rule by which a linker or loader chooses among symbols of one name; the numbers are ELF's."""
+    """The rule by which a linker or loader chooses among symbols of the same name; the numbers are ELF's."""
 
     LOCAL = 0
     GLOBAL = 1
@@ -108,7 +108,7 @@ class Symbol(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether only the object that defines it can refer to it; in a linked file: could before the link."""
+        """Whether only the object that defines it can refer to it or, in a linked file, could before the link."""
         return self.binding == Binding.LOCAL and not self.hidden
 
 

@@ -19,7 +19,7 @@ from .protocol import UNDEFINED, Architecture, Relocation, RelocationTypes, Sect
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
 HEAD = 1024  # bytes that contain a file's format and architecture: in a PE file, they follow a program for DOS
 ADDRESS = attrgetter("address")
-# A file or table is rejected if its names have, together, more bytes than NAMES times its own, plus MORE_NAMES.
+# A file or table is rejected if its names together have more bytes than NAMES times its size plus MORE_NAMES.
 NAMES, MORE_NAMES = 64, 1 << 16
 
 
@@ -34,7 +34,7 @@ class Binary:
     contains. The first item of `sections` stands for "no section". `word` is the number of bytes of a pointer.
 
     A linker script or a program may find any section of an object by name, except those of `code_and_constants`:
-    compilers use these for functions and constants, and for tables that describe functions. If it is empty, it
+    compilers use these for functions and constants, and for tables that describe functions. If the tuple is empty, it
     stands for all constant sections. Linkers retain one of the sections with `comdat_flag` and the same symbol or name.
     """
 
@@ -86,7 +86,7 @@ class Binary:
         return AuditError(self.unreadable + problem, where=self.shown, remedy=remedy)
 
     def counted(self, name: str) -> str:
-        """Return a name. Raises `AuditError` if the names together are too long: many entries may refer to one."""
+        """Return a name. Raises `AuditError` if the names together are too long: entries may share a name."""
         self._names_left -= len(name)
         if self._names_left < 0:
             raise self.fail("its names are too long")
@@ -114,7 +114,7 @@ class Binary:
     # ---- sections and bytes
 
     def _has_addresses(self, section: Section) -> bool:
-        """Return whether no other section has the addresses in a section's header."""
+        """Return whether the addresses in a section's header are its own and no other section's."""
         return section.loaded and section.size > 0
 
     @cached_property

@@ -72,7 +72,7 @@ NULL = section_of(0, "", (0, 0, 0, 0), c.SCN_LNK_REMOVE)
 
 
 def kind_of(entry: Entry, section: Section) -> SymbolKind:
-    """Return the kind of an entry's symbol. `section` is the symbol's section, with index 0 if it has none."""
+    """Return the kind of an entry's symbol. `section` is the symbol's section, or NULL if it has none."""
     if entry.storage == c.CLASS_FILE or entry.section < -1:
         return SymbolKind.FILE
     if entry.kind == c.TYPE_FUNCTION:

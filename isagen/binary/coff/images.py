@@ -107,7 +107,7 @@ class Image(Coff):
         names = dict.fromkeys(name for record in records for name in record.levels)
         self._levels = {c.code_section(name): name for name in names}
         if len(self._levels) < len(names):
-            raise self.fail("two of its levels have a section of one name: rename one of them in its table")
+            raise self.fail("two of its levels have the same section name: rename one of these levels in its table")
         code = (section.name for section in self.sections if section.executable and section.size)
         self.levels = frozenset(self._levels[name] for name in code if name in self._levels)
 

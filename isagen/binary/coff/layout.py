@@ -36,7 +36,7 @@ TYPE_FUNCTION = 0x20
 CLASS_EXTERNAL, CLASS_STATIC, CLASS_FILE, CLASS_WEAK = 2, 3, 103, 105
 
 # Relocation types, by machine: the absolute type of 64 bits; and the relative types, each with the distance from the
-# relocated place to the address that it is relative to. REL32_1 to REL32_5 are for operands with bytes after them.
+# relocated place to the address from which its value counts. REL32_1 to REL32_5 are for operands with bytes after them.
 ADDR64 = {AMD64: 1, ARM64: 14}
 REL32 = {AMD64: {4 + more: 4 + more for more in range(6)}, ARM64: {17: 4}}
 

@@ -2,8 +2,8 @@
 
 A linker keeps one of all COMDAT sections with the same symbol; GNU's linker also compares the names of the sections.
 GNU's assembler writes the unwind data of `f` to COMDAT sections without a COMDAT symbol, such as `.pdata$f`; linkers
-keep one of those with the same name. So `f` becomes `f.avx2.NUMBER`, and `.text$f`, `.pdata$f` and `.xdata$f` get this
-name too. A COMDAT section of constants or code that has only local symbols, as in assembly, gets a private name as
+keep one of those with the same name. So `f` becomes `f.avx2.NUMBER`, also in the names `.text$f`, `.pdata$f` and
+`.xdata$f`. A COMDAT section of constants or code that has only local symbols, as in assembly, gets a private name as
 well. Under Microsoft's ABI, section names contain no symbols, and unwind data is associated with the section of its
 function, so only symbols are renamed.
 

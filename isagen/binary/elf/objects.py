@@ -78,7 +78,7 @@ class ElfObject(ObjectFile[LoadedElf]):
 
     @cached_property
     def bounded_sections(self) -> frozenset[str]:  # type: ignore[override]
-        """The sections to whose start or end it refers, by the symbols ``__start_NAME`` and ``__stop_NAME``."""
+        """The sections to whose start or end the object refers, by symbols ``__start_NAME`` and ``__stop_NAME``."""
         names = [symbol.name for symbol in self.symbols if not symbol.definition]
         return frozenset(name.removeprefix(bound) for name in names for bound in BOUNDS if name.startswith(bound))
 
@@ -86,8 +86,8 @@ class ElfObject(ObjectFile[LoadedElf]):
         if section.name not in TOOLCHAIN_SECTIONS:
             yield from super()._findable_data(section)
             return
-        # Compilers fill it for their run-time libraries. The source's variables in it are those whose names are
-        # not reserved for compilers.
+        # Compilers fill the section for their run-time libraries. It may also contain variables of the source: their
+        # names are not reserved for compilers.
         for symbol in self.file.symbols():
             if symbol.section == section.index and symbol.name and not symbol.name.startswith(("__", ".")):
                 yield section.index, symbol.address, symbol.size

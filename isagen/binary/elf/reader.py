@@ -20,7 +20,7 @@ CODE_SECTION = ".isa_text."
 
 
 class Elf(Binary):
-    """The sections, symbols and relocations of an ELF file. Symbols are read each time: a library may have millions."""
+    """The sections, symbols and relocations of an ELF file. Symbols are not cached: a library may have millions."""
 
     format = "elf"
     unreadable = "is not an ELF file that can be read: "
@@ -45,7 +45,7 @@ class Elf(Binary):
         self.relocatable = kind == e.ET_REL
         self.fixed = kind == e.ET_EXEC
         if not table:
-            raise self.fail("it has no section headers, which show where code is", "audit it as it was linked")
+            raise self.fail("it has no section headers, which show where code is", "audit what the linker wrote")
         first = self.data[table : table + layout.section.size]
         if entry != layout.section.size or len(first) < entry:
             raise self.fail("its section headers are cut off or of an unknown size")
@@ -224,8 +224,8 @@ class Elf(Binary):
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         """Yield (address, size in bytes) of the functions in .eh_frame (LSB, "Exception Frames"; DWARF 4, 6.4.1).
 
-        Records (FDEs) are read as compilers write them: with a 32-bit distance to the function, and a size. Those
-        that then lead to no section of code are skipped, and so is common information (CIE).
+        Records (FDEs) are read as compilers write them: with a 32-bit distance to the function, and a size. Records
+        whose distance then leads outside of code are skipped, and so is common information (CIE).
         """
         table = next((s for s in self.sections if s.name == UNWINDING), None)
         if table is None or not table.in_file or self.relocatable:

@@ -90,7 +90,7 @@ def name_in_c(name: str) -> str:
 
 
 def kind_of(entry: Entry, section: Section) -> SymbolKind:
-    """Return the kind of a symbol. `section` is the symbol's section, with index 0 if it has none.
+    """Return the kind of a symbol. `section` is the symbol's section, or NULL if it has none.
 
     Symbols of this format contain no kind. Labels that compilers make, such as `l_.str`, do not start with an
     underscore. On arm64, LLVM writes a label such as `ltmp0` at the start of each section.
