@@ -3,7 +3,7 @@
 Other objects cannot refer to the code of a sealed level by name, because the symbols of `private_names` and the weak
 constants are renamed. Three rules remain to check: a level registers only its own code, or ordinary code if the level
 needs no more than the baseline; no variable that all levels share points to a level's code; and no section that code
-finds by the section's name does.
+finds by its name contains a pointer to a level's code.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Compiled:
 
 
 def registration_prefixes(level: str) -> tuple[str, str]:
-    """Return the prefixes of the symbols that register a kernel for a stub, and that register that a stub has none."""
+    """Return two prefixes of symbols: those that register a kernel for a stub, and those that register none for it."""
     return KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
 
 

@@ -55,7 +55,7 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
 def judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
     """Call the `audit` of the file `output`, print what it finds, and return the exit status.
 
-    In `mode` error, a fault removes the file. In mode warn, it is a warning.
+    In `mode` error, a file with a fault is removed. In `mode` warn, the fault is only reported.
     """
     try:
         result = audit()

@@ -34,7 +34,7 @@ def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
 
 
 def _status_of(mode: str, file: str, plans: Sequence[Path], root: Path) -> int:
-    """Return the exit status of the audit of a `file`. A file that fails it is removed, if the build made it."""
+    """Return the exit status of the audit of a `file`. A file with a fault is removed if this build made it."""
     inputs = NinjaFile(root).inputs_of(Path(file))
     try:
         return judge(mode, file, partial(_audit, file, inputs, plans, root))

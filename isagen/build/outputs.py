@@ -13,8 +13,8 @@ from .compiled import Compiled
 class Outputs:
     """The outputs of a run.
 
-    `key` changes with the plan and with isagen. `last` maps each sealed object to the digest of its inputs in the last
-    run, and `digests` in this run. `changed` are the files that changed since the last run.
+    `key` changes with the plan and with isagen. `last` and `digests` map each sealed object to the digest of its
+    inputs, in the last run and in this one. `changed` are the files that changed since the last run.
     """
 
     def __init__(self, key: str, last: Mapping[str, str], changed: Collection[str]) -> None:

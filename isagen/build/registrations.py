@@ -30,7 +30,7 @@ def registered_by(compiled: Compiled, level: str, shim: bool = False) -> Registe
 def registrations_of(level: str, objects: Iterable[tuple[str, Registered]], shared: Mapping[str, str]) -> Registrations:
     """Return the registrations of all objects of `level`, each with its kernel source.
 
-    `shared` are the initial values of variables that levels share. Raises `BuildError` if two objects register one
+    `shared` are the initial values of variables that levels share. Raises `BuildError` if two objects register the same
     stub.
     """
     kernels: dict[str, Registered] = {}
@@ -56,7 +56,7 @@ def registrations_of(level: str, objects: Iterable[tuple[str, Registered]], shar
 def announced_registrations(level: str, objects: Iterable[tuple[AnyPath, str]]) -> Registrations:
     """Return the registrations at `level` in the texts of objects; each object comes with its kernel source.
 
-    Raises `BuildError` if two objects register one stub.
+    Raises `BuildError` if two objects register the same stub.
     """
     return registrations_of(level, ((source, _announced(level, read_bytes(path))) for path, source in objects), {})
 

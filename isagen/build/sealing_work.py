@@ -1,4 +1,4 @@
-"""The compiled objects of each level, and the paths of the sealed objects."""
+"""Lists the compiled objects of each level, with the paths of their sources and of their sealed objects."""
 
 from __future__ import annotations
 
