@@ -1,4 +1,4 @@
-"""Allowances: the functions that isa.toml allows, and the findings that files of allowances (`--allow`) allow."""
+"""Applies allowances: of functions by isa.toml, and of findings by the files of `--allow`."""
 
 from __future__ import annotations
 

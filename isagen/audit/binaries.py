@@ -19,7 +19,7 @@ from .reachable import at_load
 from .records import NO_LIMIT, Baseline, judged_by, merge
 from .subject import Subject
 
-NAMELESS = "stripped: functions without names, which may be of levels or allowed by isa.toml, are judged only at load"
+NAMELESS = "stripped: functions without names may be of levels or allowed, so they are judged only if they run at load"
 # The prefix of the function that Python calls when it imports a module.
 IMPORTED = "PyInit_"
 

@@ -26,7 +26,7 @@ from ..model.registrations import Registrations
 
 
 class BuildObjects:
-    """The objects of a build: those of the levels in the plan, and those of no level among `others`, a link's inputs.
+    """The objects of a build: those of the plan's levels, and, among `others`, the inputs of a link, those of no level.
 
     The plan is in `folder`. Reports show paths relative to `root`.
     """

@@ -17,7 +17,7 @@ from .subject import Subject
 READS = (Kind.READ, Kind.FLAG, Kind.ADDRESS)
 
 
-# By the number of a function: the features that each of its resolvers tests, or None if they are unknown.
+# By the number of a function: the features that all of its resolvers test, or None if they are unknown.
 Tested = Mapping[int, frozenset[str] | None]
 
 
@@ -96,7 +96,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
 
 
 def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Collection[int]) -> set[int]:
-    """Return the `choices` to which data points, or to which code refers that is neither `testing` nor a choice."""
+    """Return the `choices` that data points to, or that code other than `testing` and `choices` refers to."""
     code, references = subject.code, subject.references
     starts = {code.start(number): number for number in choices}
     slots, plt = code.pointers.slot_ranges, code.pointers.plt_ranges

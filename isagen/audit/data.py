@@ -1,4 +1,4 @@
-"""Audits as data for programs, which docs/audit.schema.json describes; and a summary of each target."""
+"""Audits as data for programs (docs/audit.schema.json), and a summary of each target."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class Initialisers:
                             yield owner, target, is_of_library
 
     def _is_function(self, index: int, target: int, direct: bool) -> bool:
-        """Return whether code at an address is a function: no label of a jump table and, if `direct`, no destructor."""
+        """Return whether code at an address is a function: no jump table's label and, if `direct`, no destructor."""
         code = self.objects[index].subject.code
         if not code.functions.is_code(target):
             return False
@@ -178,7 +178,7 @@ class Initialisers:
         return replace(finding, kernel=self.objects[index].source, level=self.level)
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
-        """Yield a group's findings: uses of lower levels, and one if it takes an address and uses what may store it."""
+        """Yield a group's findings: its uses of lower levels, and one if it takes an address that it may store."""
         stores = [store for index in group for store in self._stores(index)]
         for index, function, name in stores:
             if name in self.lower_names:

@@ -17,7 +17,7 @@ from ..processors.decoding import DIRECT, LEAVES, UNKNOWN, Codes, Kind
 from .findings import Finding
 from .subject import Subject
 
-LONGEST_CHAIN = 64  # the largest number of collected steps of a chain of calls
+LONGEST_CHAIN = 64  # the most steps of a chain of calls that are collected
 NEAR = 8  # the most bytes between reading a variable and the branch that depends on it
 # Prefixes of variables that compilers add: exception data, the module handle.
 COMPILERS_OWN = ("DW.ref.", "__dso_handle")

@@ -38,7 +38,7 @@ class Baseline:
         for record in records if self.everywhere else ():
             missing = features_of(record.features).not_implied(record.baseline, self.features)
             if missing:
-                detail = f"a CPU of {self.name} may lack some, and the file ends the process there"
+                detail = f"a CPU of {self.name} may lack some of these: loading the file fails there"
                 yield Finding("baseline", record.project, detail, features=missing, cause="build")
 
 

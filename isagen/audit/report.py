@@ -58,7 +58,7 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
             f"{feature} {count}" for feature, count in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
         )
         hint = "" if named else " (--list-counted names them)"
-        yield f"  functions that need more, not judged since what guards them is unknown: {counts}{hint}"
+        yield f"  functions that need more, not judged because what guards them is unknown: {counts}{hint}"
     for feature, names in result.counted.items() if named else ():
         yield f"  {feature}: {', '.join(map(demangle, names))}"
     if undecodable:

@@ -155,7 +155,7 @@ def strip(project: Project, path: Path) -> Path:
     return stripped
 
 
-NOTE = "stripped: functions without names, which may be of levels or allowed by isa.toml, are judged only at load"
+NOTE = "stripped: functions without names may be of levels or allowed, so they are judged only if they run at load"
 
 
 def test_an_audit_of_what_was_built_finds_nothing(portable, tmp_path):
