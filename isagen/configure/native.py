@@ -19,7 +19,7 @@ def native_levels(
 ) -> Mapping[str, tuple[str, ...]] | None:
     """Return the features that CPU and OS of this machine lack, by level; None if isa_levels does not contain `native`.
 
-    Raises `ConfigError` if the program is for another system or processor than this one.
+    Raises `ConfigError` if the program is for another system or processor than this machine's.
     """
     if NATIVE not in map(str.casefold, level_words([request.levels])):
         return None

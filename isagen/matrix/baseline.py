@@ -1,4 +1,4 @@
-"""Features that flags or compilers turn on: the baseline's beyond the architecture, and levels' beyond the table."""
+"""Finds baseline features that some CPUs of the architecture lack, and features of levels that no table lists."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[t
 
 
 def hot_loop(path: Path, features: str, own: tuple[str, ...], baseline: tuple[str, ...]) -> Loop | None:
-    """Return the loop of an object that makes most use of `own`, the features that its level has beyond lower levels.
+    """Return the loop of an object that makes the most use of `own`, the level's features beyond those of lower levels.
 
     A loop is the instructions from the target of a direct backward branch to the branch. The score of an innermost
     loop is the share of its instructions that need such a feature, times the width of its widest vector register. Ties

@@ -26,7 +26,7 @@ SCRIPT = "import importlib, sys; print(importlib.import_module(sys.argv[1]).isa.
 
 
 def report_text(found: Found) -> str:
-    """Return the report on one matrix, as Markdown, with the report of the loaded module if it is in one."""
+    """Return the report on one matrix, as Markdown; for a module's matrix, with what the loaded module reports."""
     matrix: Matrix = public(found.matrix)
     here = selection_here(matrix)
     lines = [f"### isagen report: {escaped(found.module or found.label.rpartition('/')[2])}", ""]

@@ -65,7 +65,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and matrix.optimization in SCALAR else []
     details = _details(matrix, level, because, *_code(cell), *advice)
-    several = len(kernels) > 1  # then all register the stub; `kernel` is the one whose copy it calls at this level
+    several = len(kernels) > 1  # if so, all register the stub, which calls the copy of `kernel` at this level
     if several and called != level.name:
         details.append(f"{kernel_name} at {level.name}: the copy of {called}")
     if running is not None:
