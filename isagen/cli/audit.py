@@ -52,15 +52,15 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--baseline",
         metavar="LEVEL",
-        help="the CPU for which code of no level is judged: X86_64_V2, ARMV8_2_A, ...; default: the baseline "
+        help="the oldest CPU that runs the code outside levels: X86_64_V2, ARMV8_2_A, ...; default: the baseline "
         "in the file's record, or else the lowest level of its processor",
     )
     parser.add_argument(
         "--fail-on",
         metavar="KIND,...",
         default=DEFAULT,
-        help=f"the kinds of findings, listed below, that make the exit status 1; or {ALL}, {NONE} or {DEFAULT}: the "
-        "kind load, but for files that isagen built every kind except unproven and split. Others are only reported",
+        help=f"the kinds of findings, listed below, that make the exit status 1, or {ALL}, {NONE} or {DEFAULT}; others "
+        f"are only reported. {DEFAULT}: all but unproven and split for files that isagen built, load for other files",
     )
     parser.add_argument(
         "--allow",
