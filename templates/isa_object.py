@@ -7,7 +7,7 @@ class Isa:
     override         the environment variable that narrows the level when the module is loaded; None if there is none
     matrix           the build matrix as a dict (docs/matrix.schema.json of isagen); None if the module contains none
     why(LEVEL)       one sentence: why the level is or is not in use
-    why(STUB)        which level's copy the stub calls; without _stub, all stubs that begin with STUB count
+    why(STUB)        which level's copy the stub calls; STUB may lack _stub, or be the start of several stubs' names
     report()         a text for bug reports: module, levels, stubs, override, Python, machine; no user, host or path
     use(LEVEL)       switches every stub to a level at once, for tests and benchmarks; no other thread may call a kernel
     with use(LEVEL): ...   switches to a level until the block ends; a module that is a whole kernel cannot switch
