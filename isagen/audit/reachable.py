@@ -133,8 +133,8 @@ class ReachableCode:
     def _tested_variable(self, number: int, address: int) -> str:
         """Return the known variable of CPU features that guards an address; "" if there is none.
 
-        A function in the chain of calls reads it shortly before a branch that decides whether control reaches the
-        address: the branch skips the address, or skips a return or an unconditional jump before the address.
+        A function in the chain of calls reads the variable shortly before a branch that decides whether control reaches
+        the address. This branch skips either the address, or a return or unconditional jump before the address.
         """
         code, known = self.subject.code, self.subject.sets.rules.cpu_checks.variables
         for step, place in self._steps(number, address):

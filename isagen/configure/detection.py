@@ -1,4 +1,4 @@
-"""The values of the generated CPU detection: levels as sets of features, and the sources of the features."""
+"""Computes what the templates of CPU detection need: levels as sets of features, and the features' sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells that depend on other cells or on the whole build: contained levels, whole modules, and shims."""
+"""Changes cells that depend on other cells or on the whole build: contained levels, whole modules, and shims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levels by name: in lists of words, in aliases of the override, and in a packager's requirements."""
+"""Finds the levels that words name: in lists of levels, aliases of the override, and a packager's requirements."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from ..processor import DecodableCode, OldestCpu, Processor
 from .abi import ABIS
 from .flags import on_baseline
 
-# In GCC's pragma, arch= turns off all features of the command line; under armv9-a, GCC warns that it redefines
-# __ARM_ARCH. Clang 14 to 22 ignore arch=. In these two cases, features that compilers use without an intrinsic are
-# turned off by name.
+# In GCC's pragma, arch= turns off all features of the command line; under armv9-a, GCC warns that the pragma
+# redefines __ARM_ARCH. Clang 14 to 22 ignore arch=. In these two cases, features that compilers use without an
+# intrinsic are turned off by name.
 GCC = "+nosve+nolse+norcpc+nopauth+nodotprod+nosha3+nomops"
 CLANG = "no-sve,no-lse,no-rcpc,no-pauth,no-dotprod,no-sha3,no-mops"
 OLDEST_CPU = OldestCpu(
