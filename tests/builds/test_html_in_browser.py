@@ -323,13 +323,21 @@ def test_a_build_is_chosen(page, files):
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-def test_nothing_but_the_grid_is_wider_than_the_window(browser, files, width):
+def test_the_grid_scrolls_in_its_box_and_the_page_does_not(browser, files, width):
     page = browser.page(width, 800)
     page.open(files["few"])
     wide = page.run(f"""[...document.querySelectorAll("body *:not(#grid, #grid *, .hidden, option)")]
       .filter((one) => one.getClientRects().length && one.getBoundingClientRect().right > {width} + 1)
       .map((one) => one.id || one.className || one.tagName)""")
-    assert [name for name in wide if name not in ("app", "MAIN")] == []
+    assert wide == []
+    assert page.run("document.documentElement.scrollWidth") == width
+    scrolled = page.run("""(() => {
+      const box = document.querySelector(".box:has(#grid)"), name = document.querySelector("#grid tbody th");
+      box.scrollLeft = 1000;
+      return [box.scrollLeft, name.getBoundingClientRect().left - box.getBoundingClientRect().left];
+    })()""")
+    assert (scrolled[0] > 0) == (width == 400)
+    assert scrolled[1] == (0 if scrolled[0] else 2)  # names stay, at most without the space before them
     page.close()
 
 
@@ -340,6 +348,8 @@ def test_scripts_off(page, files):
     assert "Verdicts of hello" in text
     assert "gcc 11.4.0 is older than 12.1" in text
     assert not page.run('document.getElementById("app").getClientRects().length')
+    page.send("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=1, mobile=False)
+    assert page.run("document.documentElement.scrollWidth") == 400
 
 
 def test_five_hundred_kernels_at_eight_levels_in_a_second(browser, files, capsys):
