@@ -11,11 +11,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from shutil import get_terminal_size
 from tempfile import TemporaryDirectory
+from textwrap import TextWrapper
 
 from ..matrix.built import built_matrix
 from ..matrix.selection import selection_here
-from ..matrix.terminal import print_matrix
+from ..matrix.terminal import NARROWEST, print_matrix
 from ..matrix.words import count_text
 from ..model.errors import ProjectError
 from ..model.plan_file import find_plans
@@ -50,7 +52,7 @@ def run_demo(keep: Path | None = None) -> int:
     }
     with TemporaryDirectory(prefix="isagen-demo-") if keep is None else nullcontext(keep) as place:
         folder = Path(place).resolve()
-        print(f"1. A project, made by `isagen init`, in {folder}")
+        print(f"1. A project by `isagen init`: {folder}")
         for line in init_project(folder, name=PACKAGE):
             if not line.startswith("\n"):
                 print(f"   {line}")
@@ -65,7 +67,7 @@ def run_demo(keep: Path | None = None) -> int:
         print("\n3. What was built: `isagen matrix build`\n")
         matrix = built_matrix(find_plans(build)[0])
         print_matrix(matrix, here=selection_here(matrix))
-        print("\n4. Every level that this CPU supports, in a process of its own\n")
+        print("\n4. Each level that this CPU supports, in its own process\n")
         return _compare(folder, matrix.override)
 
 
@@ -106,13 +108,8 @@ def _compare(folder: Path, variable: str) -> int:
         if built and supported:
             output = _run([sys.executable, "-c", MEASURE], folder / "site", {**environment, variable: level})
             rows.append((level, *json.loads(output)))
-    lowest = rows[0]
-    print(f"   {'level':<14}{'ran':<14}{'dot(a, b)':>12}{'time':>12}{'speed':>12}")
-    for level, ran, result, seconds in rows:
-        print(f"   {level:<14}{ran:<14}{result:>12}{seconds * 1e6:>9.2f} us{lowest[3] / seconds:>11.1f}x")
-    for level, (built, supported, missing) in levels.items():
-        if not (built and supported):
-            print(f"   {level:<14}{f'CPU or OS lack {missing}' if built else 'not built'}")
+    lowest, others = rows[0], {level: seen for level, seen in levels.items() if not (seen[0] and seen[1])}
+    print(_compared(rows, others, max(NARROWEST, get_terminal_size().columns)))
     wrong = [level for level, ran, result, _ in rows if ran != level or result != lowest[2]]
     if wrong:
         print(f"\nFAILED: {', '.join(wrong)} did not run, or gave another result than {lowest[0]}")
@@ -120,3 +117,18 @@ def _compare(folder: Path, variable: str) -> int:
     print(f"\nSUCCESS: {count_text(len(rows), 'level')} ran, and all agree.")
     print("`isagen init` makes such a project in an empty folder.")
     return 0
+
+
+def _compared(
+    rows: Sequence[tuple[str, str, int, float]], others: Mapping[str, tuple[bool, bool, str]], width: int
+) -> str:
+    """Return a line for each level that ran, and the reason for each other one, folded to `width` columns."""
+    names = max(map(len, ("level", *(level for level, *_ in rows), *others))) + 2
+    lines = [f"{'level':<{names}}{'ran':<{names}}{'dot(a, b)':>9}{'time':>11}{'speed':>8}"]
+    for level, ran, result, seconds in rows:
+        speed = rows[0][3] / seconds
+        lines.append(f"{level:<{names}}{ran:<{names}}{result:>9}{seconds * 1e6:>8.2f} us{speed:>7.1f}x")
+    folded = TextWrapper(width, subsequent_indent=" " * names, break_long_words=False, break_on_hyphens=False)
+    for level, (built, _, missing) in others.items():
+        lines.append(folded.fill(f"{level:<{names}}{f'missing: {missing}' if built else 'not built'}"))
+    return "\n".join(lines)
