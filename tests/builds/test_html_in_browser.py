@@ -393,4 +393,6 @@ def test_text_in_tables_of_the_documentation_is_readable_on_a_telephone(browser,
         assert page.run("document.documentElement.scrollWidth") == 400
         scrolls = page.run("document.querySelector('.table-wrapper').scrollWidth") > 384
         assert scrolls == (len(texts) > 2)
+        page.run("document.querySelector('.table-wrapper').scrollLeft = 50")
+        assert page.run("document.querySelector('td').getBoundingClientRect().left") in (8, 10)  # it stays
         page.close()
