@@ -26,7 +26,7 @@ quick = settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=[He
 
 
 def unaligned(array, offset):
-    """Return a writable copy whose data begin `offset` bytes after where malloc's do, and end where its block does."""
+    """Return a writable copy: its data begin `offset` bytes into a block of malloc's, and end where the block ends."""
     raw = np.empty(offset + array.nbytes, np.uint8)
     copy = raw[offset:].view(array.dtype).reshape(array.shape)
     copy[...] = array

@@ -93,7 +93,7 @@ class Level:
 
 
 def found_in_program(folder: Path, source: str, compiler: str, *flags: str) -> list:
-    """The audit's findings in a program with a record, of one source in C of no level."""
+    """The audit's findings in a program with a record, made of one C source that belongs to no level."""
     need(compiler, "gcc")
     text, note, program = (folder / name for name in ("main.c", "note.s", "program"))
     text.write_text(source)

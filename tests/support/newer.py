@@ -1,4 +1,4 @@
-"""Compilers that Debian 12 lacks. Tests take those that are installed, so that the others are no skipped tests."""
+"""Compilers that Debian 12 lacks. Tests take those that are installed; no test is skipped for want of the others."""
 
 import shutil
 

@@ -209,7 +209,7 @@ def _machine() -> Iterable[str]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that names the grid."""
+    """Add the option that names the page."""
     parser.addoption("--what-ran", metavar="PAGE", help="write a page of what ran where, such as docs/what-ran.md")
 
 

@@ -1,4 +1,4 @@
-"""zig as a compiler whose C library is Debian's where that is installed: zig would compile its own for a minute.
+"""zig as a compiler, with Debian's C library where that is installed: zig takes a minute to compile its own.
 
 Run with zig's target, `cc` or `c++`, and the compiler's arguments.
 """

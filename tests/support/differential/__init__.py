@@ -1,1 +1,1 @@
-"""The differential proof: random projects, built by isagen's own steps, run under a machine that records what runs."""
+"""Differential tests: random projects, built by isagen's own steps, run under a machine that records what runs."""

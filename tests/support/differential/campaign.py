@@ -42,7 +42,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether it must not have come out like that."""
+        """Whether the project must not have had this outcome."""
         return self.outcome in FAILURES
 
 
