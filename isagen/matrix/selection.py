@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..model.errors import IsagenError
-from ..model.matrix import Matrix
+from ..model.matrix import LevelRow, Matrix
 from ..model.plan import BUILT
 from ..processors.detection import ask_permissions, detect
-from ..processors.features import read_features
+from ..processors.features import features_of, read_features
 from ..processors.registry import this_cpu_family, this_machine
 
 UNKNOWN = " (unknown to this isagen)"
@@ -47,9 +47,15 @@ def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) 
         return Selection(str(problem))
     missing = {}
     for level in matrix.levels:
-        unknown = [name + UNKNOWN for name in level.features if name not in features.features]
+        unknown = (name + UNKNOWN for name in unknown_features(matrix, level))
         missing[level.name] = (*cpu.missing(level.features), *unknown)
     return select(matrix, missing, environment)
+
+
+def unknown_features(matrix: Matrix, level: LevelRow) -> tuple[str, ...]:
+    """Return the features of a level that isagen cannot detect: `extra_features` of a table, or a newer isagen's."""
+    known = features_of(matrix.features).features
+    return tuple(name for name in level.features if name not in known)
 
 
 def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Selection:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..matrix.selection import unknown_features
 from ..model.errors import ConfigError, ProjectError, did_you_mean
 from ..model.matrix import LevelRow, Matrix
 from ..model.plan import BUILT
@@ -55,55 +56,67 @@ def run_levels(
 ) -> Iterator[Run]:
     """Run `command` at each of the levels, and yield the result of each."""
     for level in levels:
-        found = {matrix.override: of_level for matrix in matrices if (of_level := matrix.level(level))}
-        built = {variable: of_level for variable, of_level in found.items() if of_level.verdict == BUILT}
+        found = [(matrix, of_level) for matrix in matrices if (of_level := matrix.level(level))]
+        built = [(matrix, of_level) for matrix, of_level in found if of_level.verdict == BUILT]
         if built:
-            yield _run_where_it_can(matrices[0], level, built, command, emulated)
+            yield _run_where_it_can(level, built, command, emulated)
         else:
-            first = next(iter(found.values()))
+            _, first = found[0]
             yield Run(level, NOT_RUN, reason=f"{first.verdict}: {first.reason}")
 
 
 def _run_where_it_can(
-    matrix: Matrix, level: str, built: Mapping[str, LevelRow], command: Sequence[str], emulated: bool
+    level: str, built: Sequence[tuple[Matrix, LevelRow]], command: Sequence[str], emulated: bool
 ) -> Run:
     """Run the command at the first place that has the features of the level in each set of kernels."""
+    variables = list(dict.fromkeys(matrix.override for matrix, _ in built))
+    unknown = dict.fromkeys(name for matrix, of_level in built for name in unknown_features(matrix, of_level))
     problems: list[str] = []
-    for place in places(matrix, emulated):
-        problem = next(filter(None, map(place.problem_of, built.values())), "")
+    for place in places(built[0][0], emulated):
+        problem = next(filter(None, (place.problem_of(of_level) for _, of_level in built)), "")
         if not problem:
-            return _run_at(place, level, list(built), command)
+            return _run_at(place, level, variables, command, list(unknown))
         problems.append(problem)
     # The first place is this CPU. The last is the emulator's model with most features.
     reasons = dict.fromkeys((*([] if emulated else problems[:1]), problems[-1]))
     return Run(level, NOT_RUN, reason="; ".join(reasons))
 
 
-def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequence[str]) -> Run:
+def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequence[str], unknown: Sequence[str]) -> Run:
+    """Run the command at a place, which may lack the level's `unknown` features: only the run shows whether it does."""
+    words = [*place.before, *runnable(command)] if place.before else list(command)
+    print(f"isagen: {level} on {place.name}", file=sys.stderr, flush=True)
+    status, loaded = run_with_level(words, level, variables)
+    ran = " and ".join(loaded)
+    if status != 0:
+        reason = f"the command ended with {status_text(status)}"
+    elif not loaded:
+        reason = "no level ran: the command loaded nothing with these levels"
+    elif level in loaded:
+        return Run(level, PASSED, place.name, loaded=loaded)
+    elif unknown:
+        reason = f"{ran} ran in its place: {place.name} may lack {' '.join(unknown)}"
+        return Run(level, NOT_RUN, reason=reason, loaded=loaded)
+    else:
+        reason = f"{ran} ran in its place"
+    return Run(level, FAILED, place.name, reason, loaded)
+
+
+def run_with_level(command: Sequence[str], level: str, variables: Sequence[str]) -> tuple[int, dict[str, int]]:
+    """Run a command with the level in the environment `variables`; return its status, and what it loaded by level."""
     with tempfile.TemporaryDirectory(prefix="isagen-test-") as folder:
         report = Path(folder, "report")
         environment = {**os.environ, **dict.fromkeys(variables, level), REPORT: str(report)}
-        print(f"isagen: {level} on {place.name}", file=sys.stderr, flush=True)
-        words = [*place.before, *runnable(command)] if place.before else list(command)
         try:
             # The command's output goes to stderr, so that with --format json, stdout contains only isagen's results.
-            status = subprocess.run(words, env=environment, stdout=2, check=False).returncode
+            status = subprocess.run(command, env=environment, stdout=2, check=False).returncode
         except OSError as problem:
             raise ProjectError(
                 f"cannot be run: {problem.strerror}", where=command[0], remedy="give the command of the tests after --"
             ) from None
         lines = report.read_text("utf-8").splitlines() if report.exists() else []
     loads = [line.split() for line in lines]
-    loaded = dict(Counter(used for variable, used in loads if variable in variables))
-    if status != 0:
-        reason = f"the command ended with {status_text(status)}"
-    elif not loaded:
-        reason = "no level ran: the command loaded nothing with these levels"
-    elif level not in loaded:
-        reason = f"{' and '.join(loaded)} ran in its place"
-    else:
-        return Run(level, PASSED, place.name, loaded=loaded)
-    return Run(level, FAILED, place.name, reason, loaded)
+    return status, dict(Counter(used for variable, used in loads if variable in variables))
 
 
 def status_text(status: int) -> str:

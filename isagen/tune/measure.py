@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from ..matrix.selection import selection_here
+from ..matrix.selection import selection_here, unknown_features
 from ..matrix.where import selectable_matrices
 from ..matrix.why import find_kernels
 from ..model.errors import ProjectError
-from ..model.matrix import Matrix
+from ..model.matrix import LevelRow, Matrix
 from ..model.plan import BUILT
-from ..testing.runs import status_text
+from ..testing.runs import run_with_level, status_text
 from .judge import PROGRAM, Results, Timed
 
 # A line of a benchmark: the path of a kernel, the end of the path, or a stub; and seconds.
@@ -44,8 +44,8 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
     Names in the benchmark's lines that are no kernel's are added to `unknown`. Raises `ProjectError` if fewer than two
     levels run, or if the benchmark fails.
     """
-    built = [level.name for level in matrix.levels if level.verdict == BUILT]
-    levels = _levels(matrix, built)
+    rows = [level for level in matrix.levels if level.verdict == BUILT]
+    built, levels = [level.name for level in rows], _levels(matrix, rows, command)
     times = run_rounds(command, matrix.override, levels, rounds, source_of(matrix), show, unknown)
     digests: dict[str, dict[str, str]] = {PROGRAM: {}}
     sizes: dict[str, dict[str, int]] = {PROGRAM: {}}
@@ -65,14 +65,23 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
     )
 
 
-def _levels(matrix: Matrix, built: Sequence[str]) -> list[str]:
-    """Return the `built` levels that this machine supports, at least two."""
+def _levels(matrix: Matrix, built: Sequence[LevelRow], command: Sequence[str]) -> list[str]:
+    """Return the `built` levels that run on this machine, at least two.
+
+    If isagen cannot detect a feature of a level, only a run of the command shows whether the level runs.
+    """
     now = selection_here(matrix)
     if now.problem:
         raise ProjectError(now.problem, where=matrix.project, remedy="measure on a machine that runs the build")
-    levels = [level for level in built if not now.missing[level]]
+    levels = []
+    for level in built:
+        unknown = unknown_features(matrix, level)
+        if len(now.missing[level.name]) == len(unknown) and (
+            not unknown or level.name in run_with_level(command, level.name, [matrix.override])[1]
+        ):
+            levels.append(level.name)
     if len(levels) < 2:
-        runs = f"{' '.join(levels) or 'no level'} of {' '.join(built)}"
+        runs = f"{' '.join(levels) or 'no level'} of {' '.join(level.name for level in built)}"
         raise ProjectError(f"runs at {runs} here", where=matrix.project, remedy="build two levels that run here")
     return levels
 
