@@ -8,7 +8,6 @@ from typing import Any
 
 from ..model.matrix import LevelRow
 from ..model.plan import BUILT, Plan
-from ..planning.plan import is_without_source
 from ..processors.features import Feature, Features
 from ..processors.sources import SYSTEM_KINDS, Source
 
@@ -37,7 +36,7 @@ def detection_values(
     size = max(-(-len(used) // MASK_BITS), 1)
     places = {name: place for place, name in enumerate(features.states, 1)}
     return {
-        "levels": [_level(level, levels, features, numbers, size) for level in levels],
+        "levels": [_level(level, plan, features, numbers, size) for level in levels],
         "baseline": mask((numbers[name] for name in baseline), size),
         "features": [{"name": feature.name, "state": places.get(feature.state or "", 0)} for feature in used],
         "conditions": [
@@ -85,15 +84,13 @@ def _used(features: Features, names: set[str]) -> list[Feature]:
     return [feature for name, feature in features.features.items() if name in names]
 
 
-def _level(
-    level: LevelRow, levels: Sequence[LevelRow], features: Features, numbers: Mapping[str, int], size: int
-) -> dict[str, Any]:
+def _level(level: LevelRow, plan: Plan, features: Features, numbers: Mapping[str, int], size: int) -> dict[str, Any]:
     allowed = {level.name, *level.requires}
     return {
         "name": level.name,
         "built": level.verdict == BUILT,
-        "sourceless": is_without_source(level),
-        "self_and_below": _number(sum(1 << place for place, one in enumerate(levels) if one.name in allowed)),
+        "sourceless": plan.is_without_source(level),
+        "self_and_below": _number(sum(1 << place for place, one in enumerate(plan.levels) if one.name in allowed)),
         "permission": _permission(features, level.features),
         "needs": mask((numbers[name] for name in level.features), size),
     }

@@ -12,6 +12,8 @@ from .record import Record
 
 # The verdicts of a cell: its copy is compiled; the compiler cannot build it; project, packager or baseline disable it.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
+# What disables a cell, if that decides more: an entry of [kernels] in isa.toml, or a baseline that contains the level.
+ENTRY, BASELINE = "entry", "baseline"
 # The reason why no link is audited if the audit does not read the format of linked files.
 UNREAD_LINKS = "isagen does not read what this build links"
 # `LinkAudit.how` if ninja audits the targets that a project lists, in a step after each link.
@@ -38,7 +40,8 @@ class Verdict:
 class Cell:
     """One kernel at one level: `verdict` is built, unavailable or disabled, and `copy` the emitted file, "" if none.
 
-    If the copy cannot register itself, the C source `shim` registers it.
+    If the copy cannot register itself, the C source `shim` registers it. `by` is `ENTRY` or `BASELINE` if that disables
+    the cell, "" otherwise.
     """
 
     level: str
@@ -47,6 +50,7 @@ class Cell:
     flags: tuple[str, ...] = ()
     copy: str = ""
     shim: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,11 @@ class Plan:
         """Return the levels that have copies, lowest first."""
         built = {unit.level for unit in self.units}
         return tuple(level.name for level in self.levels if level.name in built)
+
+    def is_without_source(self, level: LevelRow) -> bool:
+        """Return whether a level is disabled because no kernel source is for it."""
+        cells = [cell for kernel in self.kernels for cell in kernel.cells if cell.level == level.name]
+        return level.verdict == DISABLED and all(cell.by == ENTRY for cell in cells)
 
     def copies(self) -> Iterator[tuple[KernelRow, Cell]]:
         """Yield each built cell with its kernel: kernel by kernel, lowest level first.

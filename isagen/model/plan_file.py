@@ -17,7 +17,7 @@ from .registrations import Registrations
 T = TypeVar("T")
 
 # The format of plans and registrations: raise the number for a change that an older reader does not understand.
-PLAN_FORMAT = 14
+PLAN_FORMAT = 15
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
 

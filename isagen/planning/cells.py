@@ -7,10 +7,8 @@ from dataclasses import replace
 
 from ..model.errors import ConfigError
 from ..model.languages import takes_macros
-from ..model.plan import BUILT, DISABLED, Cell, KernelRow, Verdict
+from ..model.plan import BASELINE, BUILT, DISABLED, Cell, KernelRow, Verdict
 from ..processors.table import Table
-
-CONTAINED = "the baseline contains it"
 
 
 def lacking_levels(language: str, verdicts: Mapping[tuple[str, str], Verdict]) -> frozenset[str]:
@@ -44,9 +42,9 @@ def without_contained(cells: Sequence[Cell], levels: Collection[str]) -> tuple[C
     calls the lowest if an override forbids all others.
     """
     contained = [cell for cell in cells if cell.verdict == BUILT and cell.level in levels]
-    reason = f"{CONTAINED}, and {contained[-1].level}, which runs in its place" if contained else ""
-    left_out = [cell.level for cell in contained[1:-1]]
-    return tuple(Cell(cell.level, DISABLED, reason) if cell.level in left_out else cell for cell in cells)
+    reason = f"the baseline contains it, and {contained[-1].level}, which runs in its place" if contained else ""
+    left_out = {cell.level: Cell(cell.level, DISABLED, reason, by=BASELINE) for cell in contained[1:-1]}
+    return tuple(left_out.get(cell.level, cell) for cell in cells)
 
 
 def whole_levels(rows: Sequence[KernelRow]) -> list[KernelRow]:
@@ -73,7 +71,7 @@ def whole_levels(rows: Sequence[KernelRow]) -> list[KernelRow]:
         if cell.verdict != BUILT or cell.level not in first_lacking:
             return cell
         source, lacking = first_lacking[cell.level]
-        return Cell(cell.level, lacking.verdict, f"its module is not built without {source}: {lacking.reason}")
+        return replace(lacking, reason=f"its module is not built without {source}: {lacking.reason}")
 
     return [replace(row, cells=tuple(map(whole, row.cells))) for row in rows]
 

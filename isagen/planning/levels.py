@@ -8,9 +8,8 @@ from functools import partial
 
 from ..model.errors import ConfigError, did_you_mean
 from ..model.matrix import Alias
-from ..model.plan import BUILT, DISABLED, Plan
+from ..model.plan import BASELINE, BUILT, DISABLED, Plan
 from ..processors.table import Table
-from .cells import CONTAINED
 from .config import Config
 
 REQUIRE = "Meson option isa_require"
@@ -133,7 +132,7 @@ def check_required(plan: Plan, words: str, table: Table, limit: str) -> None:
             continue
         cells = [(kernel.source, kernel.cells[number]) for kernel in plan.kernels]
         # A level that the baseline contains counts as built: every CPU that runs the program has its features.
-        missing = [(source, cell) for source, cell in cells if not cell.reason.startswith(CONTAINED)]
+        missing = [(source, cell) for source, cell in cells if cell.by != BASELINE]
         if level.verdict != BUILT and len(missing) == len(cells):
             colon = "" if level.verdict == DISABLED else ":"
             raise _not_built(level.name, f"it is {level.verdict}{colon} {level.reason}")

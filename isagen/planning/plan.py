@@ -13,7 +13,7 @@ from ..model.errors import ConfigError
 from ..model.files import content_digest
 from ..model.languages import language_of, takes_macros
 from ..model.matrix import LevelRow
-from ..model.plan import BUILT, DISABLED, UNAVAILABLE, Cell, KernelRow, Plan, Unit, Verdict
+from ..model.plan import BUILT, DISABLED, ENTRY, UNAVAILABLE, Cell, KernelRow, Plan, Unit, Verdict
 from ..processors.table import Table
 from .cells import (
     contained_levels,
@@ -31,8 +31,6 @@ from .levels import OPTION, aliases_of, level_words, select_levels
 UNSEALED = "by the Meson option isa_seal: unsealed, the linker would use the lowest level's functions for all levels"
 # The reason for a level that isa.toml disables for every kernel, if different entries of isa.toml disable it.
 NO_SOURCE = "by isa.toml: no kernel source is for it"
-BY_ENTRY = ": kernels."  # part of a cell's reason if an entry of [kernels] disables it
-NO_KERNELS = "there are no kernels"
 
 
 @dataclass(frozen=True)
@@ -83,21 +81,15 @@ def make_plan(
     for source in kernels:
         language, name, settings = language_of(source), names[source], settings_of(source, config)
         args = settings.args or ()
-        by_entry = {}
+        disabled = by_packager | by_project
         if settings.levels is not None:
-            by_entry = _disabled(settings.levels, table, settings.keys["levels"], lowest_too=False)
-        disabled = by_entry | by_packager | by_project
+            where = settings.keys["levels"]
+            disabled = _disabled(settings.levels, table, where, lowest_too=False, by=ENTRY) | disabled
         if not sealed and not takes_macros(source):
             # Without the seal, the linker merges the global functions of all levels. Those of C and C++ can be static.
-            disabled |= dict.fromkeys(table.names()[1:], UNSEALED)
+            disabled |= {level: Cell(level, DISABLED, UNSEALED) for level in table.names()[1:]}
         cells = tuple(
-            _cell(
-                level,
-                disabled.get(level, ""),
-                verdicts[level, language],
-                (*defines[level, language], *args),
-                name,
-            )
+            disabled.get(level) or _cell(level, verdicts[level, language], (*defines[level, language], *args), name)
             for level in table.names()
         )
         if settings.register:
@@ -138,31 +130,26 @@ def make_plan(
     )
 
 
-def is_without_source(level: LevelRow) -> bool:
-    """Return whether a level is built for no kernel because the project's kernel sources are for other levels."""
-    return level.verdict == DISABLED and (level.reason in (NO_KERNELS, NO_SOURCE) or BY_ENTRY in level.reason)
-
-
-def _disabled(words: Iterable[str], table: Table, where: str, lowest_too: bool = True) -> dict[str, str]:
-    """Return the levels that the `words` of a setting at `where` switch off, each with the reason."""
+def _disabled(words: Iterable[str], table: Table, where: str, lowest_too: bool = True, by: str = "") -> dict[str, Cell]:
+    """Return the cells of the levels that the `words` of a setting at `where` switch off."""
     selected = select_levels(words, table, where, lowest_too)
-    return {level: f"by {where}" for level in table.names() if level not in selected}
+    off = (level for level in table.names() if level not in selected)
+    return {level: Cell(level, DISABLED, f"by {where}", by=by) for level in off}
 
 
-def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] | None) -> dict[str, str]:
-    """Return the levels that the Meson option switches off, each with the reason."""
+def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] | None) -> dict[str, Cell]:
+    """Return the cells of the levels that the Meson option switches off."""
     selected = select_levels((words,), table, OPTION, native=native)
     why = {level: f": this CPU or OS lacks {' '.join(names)}" for level, names in (native or {}).items() if names}
     named, own = ({name.upper() for name in names} for names in (level_words((words,)), table.names()))
     if named <= table.other_levels - own:
         why = dict.fromkeys(table.names(), f": none of the levels named there is in table {table.name}")
-    return {level: f"by the {OPTION}{why.get(level, '')}" for level in table.names() if level not in selected}
+    off = (level for level in table.names() if level not in selected)
+    return {level: Cell(level, DISABLED, f"by the {OPTION}{why.get(level, '')}") for level in off}
 
 
-def _cell(level: str, disabled_by: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:
+def _cell(level: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:
     """Return the cell of a kernel at one level; the copy's name is `name` with the level before the suffix."""
-    if disabled_by:
-        return Cell(level, DISABLED, disabled_by)
     if not verdict.available:
         return Cell(level, UNAVAILABLE, verdict.reason)
     suffix = posixpath.splitext(name)[1]
@@ -181,11 +168,11 @@ def _level_rows(
     for index, level in enumerate(table.levels):
         cells = [kernel.cells[index] for kernel in kernels]
         # Without kernels, only the lowest level counts as built.
-        without_kernels = Cell(level.name, DISABLED, NO_KERNELS) if index else Cell(level.name, BUILT, "")
+        without_kernels = Cell(level.name, DISABLED, "there are no kernels") if index else Cell(level.name, BUILT, "")
         best = min(cells, key=lambda cell: (BUILT, UNAVAILABLE, DISABLED).index(cell.verdict), default=without_kernels)
         reason = best.reason
         if best.verdict == DISABLED and len({cell.reason for cell in cells}) > 1:
-            reason = next((cell.reason for cell in cells if BY_ENTRY not in cell.reason), NO_SOURCE)
+            reason = next((cell.reason for cell in cells if cell.by != ENTRY), NO_SOURCE)
         by_language = {language: verdicts[level.name, language] for language in languages}
         needed = set(table.required_features(level.name))
         needed |= {name for verdict in by_language.values() for name in verdict.features}

@@ -8,7 +8,7 @@ import pytest
 from isagen.model.errors import ConfigError, KernelError
 from isagen.model.plan import Cell, Verdict
 from isagen.planning.config import KernelConfig
-from isagen.planning.plan import CopyOptions
+from isagen.planning.plan import NO_SOURCE, CopyOptions
 from support.plans import cells_of, plan_of, verdicts_of
 
 # ---- levels and kernels
@@ -147,8 +147,8 @@ def test_level_row_has_the_best_verdict_of_its_cells(table):
 @pytest.mark.parametrize(
     ("first", "own", "more", "reason"),
     [
-        ("a.c", {"a.c": ("BASE", "HUGE")}, {}, "by isa.toml: no kernel source is for it"),
-        ("a.c", {"a.c": ("BASE", "HUGE")}, {"module": "m"}, "by isa.toml: no kernel source is for it"),
+        ("a.c", {"a.c": ("BASE", "HUGE")}, {}, NO_SOURCE),
+        ("a.c", {"a.c": ("BASE", "HUGE")}, {"module": "m"}, NO_SOURCE),
         (
             "a.c",
             {},
@@ -163,9 +163,16 @@ def test_a_level_that_kernels_lack_for_different_reasons(table, first, own, more
     """Entries of isa.toml are the reason only if no kernel lacks the level for another one."""
     entries = {source: KernelConfig(levels) for source, levels in (own | {"b.c": ("BASE",)}).items()}
     kernels = ("b.c", first) if turned else (first, "b.c")
-    row = plan_of(table, *kernels, own=entries, **more).levels[1]
+    plan = plan_of(table, *kernels, own=entries, **more)
+    row = plan.levels[1]
     assert row.verdict == "disabled"
     assert row.reason.startswith(reason)
+    assert plan.is_without_source(row) == (reason == NO_SOURCE)
+
+
+def test_levels_are_without_source_if_there_is_no_kernel(table):
+    plan = plan_of(table)
+    assert [plan.is_without_source(level) for level in plan.levels] == [False, True, True, True]
 
 
 def test_level_row_needs_what_any_language_turned_on(table):
