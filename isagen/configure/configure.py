@@ -62,8 +62,8 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     build = _build(request, config, table, limit, cache)
     macros = {} if limit.foreign else {one.language: one.baseline_macros for one in request.compilers}
     bugs = list(known_bugs(table.features.known_broken, build.compilers, macros, build.plan)) if macros else []
-    build = replace(build, known_bugs={f"{name}: {bug.text}": levels for bug, name, levels in bugs})
-    warnings += bug_warnings(bugs, build.plan, _texts(request) if bugs else {})
+    build = replace(build, known_bugs={f"{build.compilers[one].name}: {bug.text}": levels for bug, one, levels in bugs})
+    warnings += bug_warnings(bugs, build.compilers, build.plan, _texts(request) if bugs else {})
     answered = answer(
         build,
         warnings,

@@ -16,30 +16,33 @@ def known_bugs(
     macros: Mapping[str, Collection[str]],
     plan: Plan,
 ) -> Iterator[tuple[KnownBroken, str, tuple[str, ...]]]:
-    """Yield each known bug of a compiler that affects built levels, with the compiler's name and these levels.
+    """Yield each known bug of a compiler that affects built levels, with the compiler's language and these levels.
 
     `macros` are the macros that the compiler of each language predefines.
     """
-    by_name = {compiler.name: (language, compiler) for language, compiler in compilers.items()}
     for bug in (one for one in known if one.effect == NOTE):
-        for language, compiler in by_name.values():
+        for language, compiler in compilers.items():
             own = compiler_family(compiler.id), compiler.version, macros[language]
             touched = (level for level in plan.levels if bug.concerns(*own, level.features))
             levels = tuple(level.name for level in touched if level.verdict == BUILT)
             if levels:
-                yield bug, compiler.name, levels
+                yield bug, language, levels
 
 
 def bug_warnings(
-    found: Iterable[tuple[KnownBroken, str, tuple[str, ...]]], plan: Plan, texts: Mapping[str, str]
+    found: Iterable[tuple[KnownBroken, str, tuple[str, ...]]],
+    compilers: Mapping[str, MatrixCompiler],
+    plan: Plan,
+    texts: Mapping[str, str],
 ) -> Iterator[str]:
     """Yield a warning for each kernel whose text, in `texts` by source, contains a word of a known bug."""
-    for bug, compiler, levels in found:
-        for kernel in plan.kernels:
+    for bug, language, levels in found:
+        for kernel in (one for one in plan.kernels if one.language == language):
             built = [cell.level for cell in kernel.cells if cell.verdict == BUILT and cell.level in levels]
             word = next((word for word in bug.words if word in texts.get(kernel.source, "")), "")
             if built and word:
+                name = compilers[language].name
                 yield (
-                    f"isagen: {kernel.source} contains {word}, which {compiler} miscompiles at {' '.join(built)}: "
+                    f"isagen: {kernel.source} contains {word}, which {name} miscompiles at {' '.join(built)}: "
                     f"{bug.text}\n  use a compiler without the bug, or leave these levels out for this kernel"
                 )

@@ -19,6 +19,8 @@ from ..model.files import FULL
 # The suffixes of probes by language. Fortran compilers predefine no macros of features, so the probes of Fortran are in
 # C: gfortran compiles them with the C compiler of its GCC.
 SUFFIX = {"c": ".c", "cpp": ".cpp", "fortran": ".c"}
+# The environment variables in which Meson finds compilers.
+VARIABLE = {"c": "CC", "cpp": "CXX", "fortran": "FC"}
 DISPLAY_NAME = {"gcc": "GCC", "clang": "Clang", "clang-cl": "clang-cl", "msvc": "MSVC", "intel-llvm": "Intel LLVM"}
 CLANG_CL = "clang-cl"
 # Environment variables that change the outcome of a compilation.
@@ -99,7 +101,7 @@ class Compiler:
             raise CompilerError(
                 f"{self.command[0]!r} cannot be run: {problem.strerror}",
                 where=f"{self.language} compiler",
-                remedy="install it, or name another one in CC and CXX",
+                remedy=f"install it, or name another one in {VARIABLE[self.language]}",
             ) from None
         outcome = Outcome(
             done.returncode == 0,

@@ -150,11 +150,26 @@ def test_warnings_name_kernels_that_contain_what_is_broken():
     plan = plan_of(x86, "a.cpp", "b.cpp", verdicts=verdicts_of(x86))
     error = KnownBroken("gcc", ("<13",), "avx512_bf16", NOTE, "it is wrong", "https://example.org/1", ("_mm512_f",))
     gcc, clang = MatrixCompiler("gcc", "12.2.0", "GCC 12.2.0"), MatrixCompiler("clang", "12.0.0", "Clang 12.0.0")
-    found = list(known_bugs([error], {"c": clang, "cpp": gcc}, {"c": [], "cpp": []}, plan))
+    compilers = {"c": clang, "cpp": gcc}
+    found = list(known_bugs([error], compilers, {"c": [], "cpp": []}, plan))
     levels = levels_from("AVX512_BF16")
-    assert found == [(error, "GCC 12.2.0", tuple(levels))]
+    assert found == [(error, "cpp", tuple(levels))]
     assert list(known_bugs([replace(error, macro="_WIN32")], {"cpp": gcc}, {"cpp": ["__GNUC__"]}, plan)) == []
     assert list(known_bugs([replace(error, macro="_WIN32")], {"cpp": gcc}, {"cpp": ["_WIN32"]}, plan))
-    (said,) = bug_warnings(found, plan, {"a.cpp": "x = _mm512_f(y);", "b.cpp": "x = _mm512_g(y);"})
+    (said,) = bug_warnings(found, compilers, plan, {"a.cpp": "x = _mm512_f(y);", "b.cpp": "x = _mm512_g(y);"})
     assert said.startswith(f"isagen: a.cpp contains _mm512_f, which GCC 12.2.0 miscompiles at {' '.join(levels)}")
     assert list(known_bugs([error], {"cpp": clang}, {"cpp": []}, plan)) == []
+
+
+def test_compilers_of_one_name_are_told_apart():
+    """The arguments of one language turn a macro on; the compiler of another has another bug than this kernel's."""
+    x86 = load_table("x86", Path())
+    plan = plan_of(x86, "a.cpp", "b.c", verdicts=verdicts_of(x86))
+    error = KnownBroken("gcc", ("<13",), "avx2", NOTE, "it is wrong", "https://example.org/1", ("f(",), "__FAST_MATH__")
+    compilers = dict.fromkeys(("c", "cpp"), MatrixCompiler("gcc", "12.2.0", "GCC 12.2.0"))
+    for first, second in (("c", "cpp"), ("cpp", "c")):
+        macros = {first: ["__FAST_MATH__"], second: []}
+        found = list(known_bugs([error], compilers, macros, plan))
+        assert [language for _, language, _ in found] == [first]
+        (said,) = bug_warnings(found, compilers, plan, {"a.cpp": "f(1);", "b.c": "f(2);"})
+        assert f"{'b.c' if first == 'c' else 'a.cpp'} contains f(" in said

@@ -149,9 +149,10 @@ def test_arguments_of_the_project_that_do_not_work(tmp_path):
         ask(table(tmp_path), fake(tmp_path, "-O2", "-f-bad"))
 
 
-def test_compiler_that_does_not_exist(tmp_path):
-    with pytest.raises(CompilerError, match="cannot be run"):
-        ask(table(tmp_path), Compiler("c", (str(tmp_path / "none"),), "gcc", "1"))
+@pytest.mark.parametrize(("language", "variable"), [("c", "CC"), ("cpp", "CXX"), ("fortran", "FC")])
+def test_compiler_that_does_not_exist(tmp_path, language, variable):
+    with pytest.raises(CompilerError, match=rf"cannot be run: .*\n.* another one in {variable}\Z"):
+        ask(table(tmp_path), Compiler(language, (str(tmp_path / "none"),), "gcc", "1"))
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
