@@ -46,6 +46,13 @@ def _not_read(name: str, shown: str) -> Result:
     return Result(name, f"not audited: a file of the format {shown}, which is not read", decoded=False)
 
 
+def _parts(path: Path, shown: str, folder: Path) -> tuple[dict[Path, str], list[Result]]:
+    """Split a universal file into `folder`; return its parts with their names, and a result if one is not read."""
+    parts, are_all = split(path, folder)
+    names = {part: shown.removesuffix(path.name) + part.name for part in parts}
+    return names, [] if are_all else [_not_read(shown, UNIVERSAL)]
+
+
 def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Result]:
     """Yield the results of an audit, then a failed result if the audit raises an error."""
     try:
@@ -80,10 +87,9 @@ class _Audit:
             yield from self._wheel(target, target.name)
         elif other_format(target) == UNIVERSAL:
             with TemporaryDirectory(prefix="isagen-audit-") as folder:
-                parts, are_all = split(target, Path(folder))
-                yield from (self._file(part, str(target.with_name(part.name))) for part in parts)
-                if not are_all:
-                    yield _not_read(shown, UNIVERSAL)
+                parts, unread = _parts(target, shown, Path(folder))
+                yield from (self._file(part, name) for part, name in parts.items())
+                yield from unread
         else:
             self.progress(shown, 1, 1)
             yield self._file(target, shown)
@@ -94,21 +100,32 @@ class _Audit:
             yield from self._folder(folder, shown, in_wheel=True)
 
     def _folder(self, folder: Path, shown: str, in_wheel: bool = False) -> Iterator[Result]:
-        """Audit the files in a folder, and the wheels in it unless the folder is itself an unpacked wheel."""
+        """Audit the files in a folder. An unpacked wheel has its universal files already split; it has no wheels."""
+        with TemporaryDirectory(prefix="isagen-audit-") as parts:
+            yield from self._files(folder, shown, Path(parts), in_wheel)
+
+    def _files(self, folder: Path, shown: str, parts_folder: Path, in_wheel: bool) -> Iterator[Result]:
         results: list[Result] = []
         code: dict[Path, str] = {}
-        for path in list(files_in(folder)):  # listed first: wheels may be unpacked into the folder
+        # The files are listed first, because wheels may be unpacked into the folder.
+        for number, path in enumerate(list(files_in(folder))):
             name = f"{shown}/{path.relative_to(folder).as_posix()}"
             if is_binary(path):
                 code[path] = name
             elif is_archive(path):
                 judged = "not audited: an archive of objects; audit what they are linked into"
                 results.append(Result(name, judged, decoded=False))
-            elif other := other_format(path):
+            elif (other := other_format(path)) == UNIVERSAL and not in_wheel:
+                place = parts_folder / str(number)  # files of different folders may have one name
+                place.mkdir()
+                parts, unread = _parts(path, name, place)
+                code |= parts
+                results += unread
+            elif other:
                 results.append(_not_read(name, other))
             elif path.suffix == WHEEL and not in_wheel:
-                parts = _or_failed(name, partial(self._wheel, path, name))
-                results += [replace(part, group=name) for part in parts]
+                in_this = _or_failed(name, partial(self._wheel, path, name))
+                results += [replace(result, group=name) for result in in_this]
         results += self._together(code)
         yield from sorted(results, key=lambda result: result.group or result.target)
         if not results:

@@ -4,6 +4,7 @@ LLVM's linker writes them with chained fixups, and with the older opcodes.
 """
 
 import random
+import shutil
 import struct
 import subprocess
 import zipfile
@@ -172,7 +173,7 @@ def universal(parts, magic=0xCAFEBABE, header=">IIIII", more=()) -> bytes:
 
 
 def test_the_parts_of_universal_files_are_audited(tmp_path):
-    """In a wheel, and where the file is named; a part for another processor is named as not read."""
+    """In a wheel, in a folder, and where the file is named; a part for another processor is named as not read."""
     folders = {kind: tmp_path / kind for kind in ("x86_64", "arm64")}
     for folder in folders.values():
         folder.mkdir()
@@ -189,6 +190,14 @@ def test_the_parts_of_universal_files_are_audited(tmp_path):
             assert sorted(results) == [*audited, *others]
             assert all(results[name].decoded and not results[name].problem for name in audited)
             assert all("universal Mach-O, which is not read" in results[name].judged for name in others)
+        names = [f"{tmp_path}/in/{place}/both.so" for place in ("a", "b")]
+        for name in names:
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, name)
+        found = {result.target for result in audit_each([tmp_path / "in"], {}) if result.decoded}
+        assert found == {f"{name} {processor}" for name in names for processor in audited}
+        unread = {result.target for result in audit_each([tmp_path / "in"], {}) if not result.decoded}
+        assert unread == (set(names) if others else set())
 
 
 def test_two_parts_for_one_processor(tmp_path):
