@@ -44,7 +44,7 @@ class Isa:
         """Return why a level is or is not in use, or which level's copy a stub calls."""
         if said := called(level):
             return said
-        name = known(level)
+        name = known(level, "; isa.kernels lists the stubs" if stubs() else "")
         built, supported, missing = self.levels[name]
         if name == self.current:
             return f"{name} is in use"
@@ -128,12 +128,12 @@ def calls(stub, level, copy):
     return f"{stub} calls the copy of {copy}{why}"
 
 
-def known(level):
+def known(level, hint=""):
     name = str(level).upper()
     if name not in isa.levels:
         like = [stub for stub, *_ in stubs() if level and str(level) in stub]
-        stubs_too = f"; stubs with this in their names: {', '.join(like)}" if like else ""
-        raise ValueError(f"{level!r} is not a level; levels: {', '.join(isa.levels)}{stubs_too}")
+        hint = f"; stubs with this in their names: {', '.join(like)}" if like else hint
+        raise ValueError(f"{level!r} is not a level; levels: {', '.join(isa.levels)}{hint}")
     return name
 
 

@@ -93,6 +93,6 @@ def output_of(words: Sequence[str]) -> str | None:
             output = words[number + 1]
         elif word.startswith("--output="):
             output = word.removeprefix("--output=")
-        elif word.startswith("-o") and len(word) > 2 and not word.startswith("-ob"):
+        elif word.startswith("-o") and len(word) > 2:
             output = word[2:]
     return output

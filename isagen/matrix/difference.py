@@ -68,8 +68,10 @@ def _cell(cell: MatrixCell) -> Iterator[tuple[tuple[str, ...], str]]:
     if cell.stubs is not None:
         yield (": stubs",), _text(cell.stubs)
     if cell.code is not None:
-        yield (": code",), size_text(cell.code.code_bytes)
-        yield (": code", ""), cell.code.digest  # a part of the size: compared only if the sizes are equal
+        size = size_text(cell.code.code_bytes)
+        yield (": code",), size
+        # A part of the size: compared only if the sizes are equal.
+        yield (": code", ""), f"{size}, with the digest {cell.code.digest}"
         yield (": widest register",), width_text(cell.code.widest)
         yield (": linked copy",), cell.folded or "its own"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import keyword
+import os
 import re
 import shlex
 import sys
@@ -166,9 +167,10 @@ def _options(folder: Path) -> tuple[Path, str]:
 
 
 def _where_pip_finds_isagen() -> Iterator[str]:
-    """Yield how pip's isolated builds find an isagen that was installed from a folder."""
+    """Yield how pip's isolated builds find an isagen that was installed from a folder, if they do not find it yet."""
     folder, _ = installed_from("isagen")
-    if folder:
+    searched = map(Path, os.environ.get("PIP_FIND_LINKS", "").split())
+    if folder and not any(any(place.expanduser().glob("isagen-*.whl")) for place in searched):
         yield (
             f"\nThis isagen was installed from {folder}. For pip to find it, run:\n\n"
             f"  pip wheel --no-deps --wheel-dir ~/.cache/isagen/wheels {shlex.quote(folder)}\n"

@@ -40,6 +40,7 @@ from ._levels import (
 from ._matmul import matmul_bf16, matmul_fp16, matmul_u8s8
 from ._rows import cumsum, log_softmax, logsumexp, max, mean, min, softmax, sum
 
+__version__ = "0.3.0"
 isa = _core.isa
 """The CPU levels of these kernels: ``help(isagen_kernels.isa)``."""
 

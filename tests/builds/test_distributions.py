@@ -114,6 +114,7 @@ def test_an_editable_install_of_the_tool_runs_the_checkout(tmp_path):
 def test_the_versions_of_tool_and_kernels_agree():
     kernels = tomllib.loads((ROOT / "python/pyproject.toml").read_text(encoding="utf-8"))
     assert kernels["project"]["version"] == isagen.__version__
+    assert f'__version__ = "{isagen.__version__}"' in (ROOT / "python/isagen_kernels/__init__.py").read_text("utf-8")
     assert f"version: '{isagen.__version__}'" in (ROOT / "meson.build").read_text(encoding="utf-8")
 
 

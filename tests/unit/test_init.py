@@ -285,16 +285,21 @@ def test_signature(text, unchanged):
 # ---- what else it says
 
 
-def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty):
+def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty, tmp_path, monkeypatch):
     origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}").get("url", "")
     if not origin.startswith("file:"):
         pytest.skip("this isagen was installed from an index")
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    monkeypatch.setenv("PIP_FIND_LINKS", f"https://example.org/wheels {wheels}")
     said = run(empty)
     assert (
         said.index("pip wheel --no-deps")
         < said.index("export PIP_FIND_LINKS=")
         < said.index("Build and install it:  pip install ")
     )
+    (wheels / "isagen-1.0-py3-none-any.whl").touch()
+    assert "pip wheel" not in run(empty)
 
 
 def test_says_nothing_of_pip_to_a_project_that_is_no_package(empty):

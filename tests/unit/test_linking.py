@@ -165,7 +165,7 @@ def test_the_linker_minds_signals_that_python_ignores(step):
         (["-o", "x", "a.o"], "x"),
         (["-ox", "--output=y"], "y"),
         (["--output", "z"], "z"),
-        (["-obfuscate"], "a.out"),
+        (["-obuild/x"], "build/x"),
         (["--version", "-o", "x"], None),
     ],
 )

@@ -25,11 +25,15 @@ ELF = Abi(
     arguments=("RDI", "RSI", "RDX", "RCX", "R8", "R9"),
     preserved=("RBX", "RSP", "RBP", "R12", "R13", "R14", "R15"),
 )
-# COFF (Microsoft, "PE Format", "x64 Processors"): ADDR64, ADDR32, ADDR32NB; REL32 and REL32_1 to REL32_5.
+# Relocation types in COFF (Microsoft, "PE Format", "x64 Processors").
+COFF_RELOCATIONS = RelocationTypes(
+    absolute=frozenset({1, 2, 3}),  # ADDR64, ADDR32, ADDR32NB
+    relative=frozenset(range(4, 10)),  # REL32, REL32_1 to REL32_5
+)
 # Microsoft, "x64 calling convention".
 COFF = Abi(
     machine=0x8664,
-    relocations=RelocationTypes(absolute=frozenset({1, 2, 3}), relative=frozenset(range(4, 10))),
+    relocations=COFF_RELOCATIONS,
     arguments=("RCX", "RDX", "R8", "R9"),
     preserved=("RBX", "RSP", "RBP", "RDI", "RSI", "R12", "R13", "R14", "R15"),
 )
