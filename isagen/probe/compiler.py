@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..model.errors import CompilerError
 from ..model.files import FULL
+from ..model.versions import in_range
 
 # The suffixes of probes by language. Fortran compilers predefine no macros of features, so the probes of Fortran are in
 # C: gfortran compiles them with the C compiler of its GCC.
@@ -79,11 +80,18 @@ class Compiler:
 
     @property
     def quiet_args(self) -> tuple[str, ...]:
-        """The project's arguments without those about warnings, which are meant for the project's code, not probes."""
+        """The project's arguments without those about warnings, which are meant for the project's code, not probes.
+
+        Clang does not warn about those that a probe does not use: options of sanitizers need Meson's b_sanitize, which
+        probes lack.
+        """
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
         if self.language == "fortran":  # the C compiler warns about options for Fortran
             warning = re.compile(r"-(?!m|B|O|-sysroot)")
-        return tuple(arg for arg in self.args if not warning.match(arg))
+        args = tuple(arg for arg in self.args if not warning.match(arg))
+        if args and self.id == "clang" and in_range(self.version, ">=14"):
+            return "--start-no-unused-arguments", *args, "--end-no-unused-arguments"
+        return args
 
     @property
     def wants_lto(self) -> bool:

@@ -24,7 +24,7 @@ from .compiler import Compiler
 from .level import build_probe, check_flags, probe_text, verdict_without_run
 
 # Part of every cache key: raise it when the way of probing changes.
-PROBE_FORMAT = 14
+PROBE_FORMAT = 15
 
 
 def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapping[tuple[str, str], Verdict]:

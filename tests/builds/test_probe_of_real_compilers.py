@@ -3,6 +3,7 @@
 import platform
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from isagen.probe.probe import probe_all
 from isagen.processors.table import load_table
 from support.levels import levels_from
 from support.probing import ask, table
+from support.projects import need
 from support.terminal import on_terminal
 
 pytestmark = pytest.mark.smoke
@@ -69,6 +71,18 @@ def test_real_compiler_refuses(tmp_path, lines, probe, reason):
     assert not verdict.available
     assert reason in verdict.reason
     assert tempfile.gettempdir() not in verdict.reason
+
+
+@on_x86
+@pytest.mark.parametrize("compiler", ["clang++-14", "clang++-16", "clang++-19", "g++"])
+def test_arguments_of_the_project_that_a_probe_does_not_use(tmp_path, compiler):
+    """Meson adds -fsanitize=address to builds alone (b_sanitize). A flag of the level must be used."""
+    need(compiler)
+    sanitized = replace(find_compiler("cpp", [compiler]), args=("-fsanitize-address-use-after-scope",))
+    verdict = ask(table(tmp_path, 'flags.gnu = ["-mavx2"]'), sanitized)
+    assert verdict.available, verdict.reason
+    if compiler != "g++":
+        assert not sanitized.accepts(["-Wl,-z,now"]).ok
 
 
 @on_x86

@@ -1,5 +1,7 @@
 """Two sets of kernels in one target: the audit of one does not take the other's levels for ordinary code."""
 
+import pytest
+
 MESON = """
 project('sets', 'c', meson_version: '>=1.0.1', default_options: ['c_std=c11'])
 isa_sets = {'one': {'kernels': files('a.c')}, 'two': {'kernels': files('b.c', 'helper.c')}}
@@ -22,11 +24,26 @@ FILES = {
 }
 
 
-def test_kernels_of_a_set_may_call_each_other(new_project):
+@pytest.fixture
+def project(new_project):
     project = new_project()
     for name, text in FILES.items():
         (project.folder / name).write_text(text)
     project.isagen("init")
+    return project
+
+
+def test_a_unity_source_cannot_contain_two_sets(project):
+    """Meson merges the generated sources of both sets; the error names the remedy."""
+    project.setup("-Disa_levels=none", "--unity=on")
+    errors = [line for line in project.ninja(check=False).splitlines() if "error" in line]
+    assert "isagen: a unity source contains one set of kernels at most: " in errors[0]
+    project.edit("meson.build", "link_with: [one, two])", "link_with: [one, two], override_options: ['unity=off'])")
+    project.ninja()
+    assert project.run(project.path("sets")).stdout == "1 2\n"
+
+
+def test_kernels_of_a_set_may_call_each_other(project):
     project.setup("-Disa_levels=AVX2")
     project.ninja()
     assert project.run(project.path("sets")).stdout == "1 2\n"
