@@ -86,7 +86,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
     for part in parts:
         if code.name(part) in checks.functions:
             continue  # a function of the toolchain, which may test any feature
-        if any(reference.kind is Kind.QUESTION for reference in subject.references.of(part)):
+        if any(reference.kind is Kind.CPU_CHECK for reference in subject.references.of(part)):
             return None
         for start, raw in code.raw(part):
             bits |= code.decoder.tested_bits(raw, start, words, slots)

@@ -15,6 +15,7 @@ from typing import Literal, Self, cast
 from ..model.errors import AuditError
 from ..model.files import AnyPath, mapped
 from .protocol import UNDEFINED, Architecture, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
+from .tables import entries_of
 
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
 HEAD = 1024  # bytes that contain a file's format and architecture: in a PE file, they follow a program for DOS
@@ -246,8 +247,7 @@ class Pointers:
         for section in sections:
             skipped = -section.address % form.size
             content = file.content(section)[skipped:]
-            words = form.iter_unpack(content[: len(content) // form.size * form.size])
-            for number, (value,) in enumerate(words):
+            for number, (value,) in enumerate(entries_of(form, content)):
                 if low <= value < high and file.section_at(value) is not None:
                     yield section.address + skipped + form.size * number, value
 

@@ -32,7 +32,6 @@ AUDIT_STEP = re.compile(r"\bisa_audit\d+\Z")
 COMMANDS = "compile_commands.json"
 # Meson's entries have this key; entries for editors do not.
 OUTPUT = "output"
-LANGUAGES = ("c", "cpp")
 
 
 def is_used(dispatch_source: Path, ninja: NinjaFile) -> bool:
@@ -95,7 +94,7 @@ def _copies(plan: Plan, level: str) -> Iterator[tuple[str, Cell]]:
     """
     names = [row.name for row in plan.levels]
     for kernel in plan.kernels:
-        if kernel.language in LANGUAGES and not kernel.generated:
+        if kernel.language in ("c", "cpp") and not kernel.generated:
             built = [cell for cell in kernel.cells if cell.copy]
             below = [cell for cell in built if names.index(cell.level) <= names.index(level)]
             yield from ((kernel.shown_path, cell) for cell in (below[-1:] or built[:1]))

@@ -319,7 +319,7 @@ class References:
         return self._detects[number, libc_only]
 
     def _is_detection(self, resolved: ResolvedReference, libc_only: bool) -> bool:
-        if resolved.kind is Kind.QUESTION:
+        if resolved.kind is Kind.CPU_CHECK:
             return not libc_only
         name, detection = resolved.name, self._detection
         if not name and not self._binary.stripped and resolved.target:

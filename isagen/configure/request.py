@@ -38,7 +38,7 @@ OF_SET = ("has", "kernel", "string", "generated", "module", "pch")
 OF_COMPILER = ("id", "version", "syntax", "linker", "command", "args")
 
 # The order of a build's compilers. The last one links; the Fortran compiler links only if there is no other.
-LANGUAGES = ("fortran", "c", "cpp")
+ORDER = ("fortran", "c", "cpp")
 EXTRAS, MODULE, AUDIT = "extras/meson.build", "module/meson.build", "audit/meson.build"
 # The keys of a set, each with the additional fragment files that it needs.
 SET_KEYS = {
@@ -226,7 +226,7 @@ def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root
 
 
 def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tuple[Compiler, ...]:
-    """Return the compilers that the `kernels` need, in the order of LANGUAGES; `given` may contain others."""
+    """Return the compilers that the `kernels` need, in `ORDER`; `given` may contain others."""
     needed = {LANGUAGE_OF_SUFFIX.get(os.path.splitext(path)[1]) for path in kernels}  # planning refuses other suffixes
     if "fortran" in needed:
         needed.add("c")
@@ -242,7 +242,7 @@ def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tu
         )
         for one in given
     }
-    ordered = [compilers[language] for language in LANGUAGES if language in compilers]
+    ordered = [compilers[language] for language in ORDER if language in compilers]
     return tuple(one for one in ordered if one.language in needed) or tuple(ordered[-1:])
 
 

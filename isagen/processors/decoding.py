@@ -36,7 +36,7 @@ class Kind(IntEnum):
     WRITE = 11  # may write memory at the address
     FLAG = 12  # reads a small number, on which a branch may depend, from the address or through the pointer there
     NUMBER = 13  # contains a number that may be an address in a file with fixed addresses
-    QUESTION = 14  # detects CPU features; there is no address
+    CPU_CHECK = 14  # detects CPU features; there is no address
     INVALID = 15  # the bytes are no known instruction
 
 

@@ -68,7 +68,7 @@ def test_a_file_that_names_no_processor():
         ("803d1000000000", Kind.FLAG, 0x1017),  # cmp byte ptr [rip+0x10], 0
         ("893510000000", Kind.WRITE, 0x1016),  # mov [rip+0x10], esi
         ("48893510000000", Kind.WRITE, 0x1017),  # mov [rip+0x10], rsi
-        ("0fa2", Kind.QUESTION, 0),  # cpuid
+        ("0fa2", Kind.CPU_CHECK, 0),  # cpuid
         ("06", Kind.INVALID, 0),
     ],
 )

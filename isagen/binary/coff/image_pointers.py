@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ..protocol import RelocationTypes, Target, within
 from ..reader import Pointers
+from ..tables import entries_of
 from . import layout as c
 from .images import Image
 
@@ -149,7 +150,7 @@ class ImagePointers(Pointers):
             if length < c.BASE_RELOCATION_BLOCK.size:
                 return
             block = raw[place + c.BASE_RELOCATION_BLOCK.size : place + length]
-            for (entry,) in c.HALF.iter_unpack(block[: len(block) // 2 * 2]):
+            for (entry,) in entries_of(c.HALF, block):
                 if entry >> 12 == c.DIR64:
                     yield self._image.base + page + (entry & 0xFFF)
             place += length

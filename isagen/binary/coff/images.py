@@ -12,6 +12,7 @@ from ...model.record import RECORD_OWNER, record_from_json
 from ..notes import notes_of
 from ..protocol import Binding, Section, Symbol, SymbolKind
 from ..reader import END
+from ..tables import entries_of
 from . import layout as c
 from .entries import NULL, kind_of, section_of
 from .reader import Coff
@@ -44,7 +45,7 @@ class Image(Coff):
         entry = int.from_bytes(optional[c.ENTRY_AT : c.ENTRY_AT + 4], "little")
         self.entry_point = self.base + entry if entry else 0
         directories = optional[directories_at:]
-        self._directories = tuple(c.DIRECTORY.iter_unpack(directories[: len(directories) // 8 * 8]))
+        self._directories = tuple(entries_of(c.DIRECTORY, directories))
         if self.base > END or self.headers_at + count * c.SECTION.size > len(self.data):
             raise self.fail("its headers are cut off, or its address is one that no process has")
         self.fixed = bool(self.flags & c.FILE_RELOCS_STRIPPED)
@@ -173,7 +174,7 @@ class Image(Coff):
             return
         raw = self.read(table, size // form.size * form.size)
         start = end = 0
-        for begin, *stops, unwinding in sorted(form.iter_unpack(raw[: len(raw) // form.size * form.size])):
+        for begin, *stops, unwinding in sorted(entries_of(form, raw)):
             stop = stops[0] if stops else begin + self._unwound_size(unwinding)
             if begin == end and self._is_chained(unwinding):
                 end = stop
@@ -190,7 +191,7 @@ class Image(Coff):
         """
         place = -(-start // 4) * 4
         raw = self.read(self.base + place, end - place)
-        words = (start <= word < end for (word,) in c.WORD.iter_unpack(raw[: len(raw) // 4 * 4]))
+        words = (start <= word < end for (word,) in entries_of(c.WORD, raw))
         table = next((place + 4 * number for number, both in enumerate(pairwise(words)) if all(both)), end)
         if start < table:
             yield self.base + start, table - start

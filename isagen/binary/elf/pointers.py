@@ -8,6 +8,7 @@ from itertools import chain
 
 from ..protocol import RelocationTypes, Section, SymbolKind, Target, within
 from ..reader import Pointers
+from ..tables import entries_of
 from . import layout as e
 from .entries import ARRAY_TYPES, AT_EXIT, LOADER_FUNCTIONS, WHEN_LOADED
 from .reader import Elf
@@ -31,8 +32,7 @@ class ElfPointers(Pointers):
         """The first value of each tag in .dynamic."""
         section = next((s for s in self.elf.sections if s.type == e.SHT_DYNAMIC), None)
         content, form = self.elf.content(section) if section is not None else b"", self.elf.layout.dynamic
-        entries = list(form.iter_unpack(content[: len(content) // form.size * form.size]))
-        return dict(reversed(entries))
+        return dict(reversed(list(entries_of(form, content))))
 
     @cached_property
     def _arrays(self) -> tuple[tuple[int, int, str], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
@@ -11,6 +10,7 @@ from struct import Struct
 from ..notes import notes_of
 from ..protocol import UNDEFINED, Relocation, Section, Symbol, SymbolKind
 from ..reader import END, MORE_NAMES, NAMES, Binary
+from ..tables import entries_of, numbers_of
 from . import layout as e
 from .entries import BINDINGS, KINDS, UNWIND_TABLES, UNWINDING, section_of
 
@@ -124,7 +124,7 @@ class Elf(Binary):
             return
         size, left = self.layout.symbol.size, NAMES * self.sections[table.link].size + MORE_NAMES
         raw = self.content(table)[first * size :]
-        for number, values in enumerate(self.layout.symbol.iter_unpack(raw[: len(raw) // size * size]), first):
+        for number, values in enumerate(entries_of(self.layout.symbol, raw), first):
             symbol = self._symbol(table, number, values)
             left -= len(symbol.name)
             if left < 0:
@@ -175,10 +175,7 @@ class Elf(Binary):
         by_table = {}
         for section in self.sections:
             if section.type == e.SHT_SYMTAB_SHNDX:
-                indexes = array("I", self.content(section)[: section.size // 4 * 4])
-                if self.byteorder != sys.byteorder:
-                    indexes.byteswap()
-                by_table[section.link] = indexes
+                by_table[section.link] = numbers_of("I", self.content(section), self.byteorder)
         return by_table
 
     # ---- relocations
@@ -209,7 +206,7 @@ class Elf(Binary):
         swapped = self.machine == e.EM_MIPS and self.layout.wide and self.byteorder == "little"
         start = self.sections[table.info].address if self.relocatable else 0
         raw = self.content(table)
-        for offset, info, *addend in form.iter_unpack(raw[: len(raw) // form.size * form.size]):
+        for offset, info, *addend in entries_of(form, raw):
             if swapped:  # the ABI of 64-bit MIPS writes the symbol before the type in both byte orders
                 info = (info & 0xFFFFFFFF) << 32 | info >> 32
             value = addend[0] if with_addend else self.word_at(start + offset, signed=self.relocatable)

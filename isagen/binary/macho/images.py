@@ -13,6 +13,7 @@ from ..notes import notes_of
 from ..private_names import level_of_name
 from ..protocol import RelocationTypes, Section, Symbol, SymbolKind
 from ..reader import END
+from ..tables import entries_of
 from . import layout as m
 from .entries import NULL, kind_of, name_in_c, section_of
 from .fixups import Segment, Stream, by_chains, by_opcodes
@@ -78,7 +79,7 @@ class MachoImage(Macho):
         """Yield (first offset in the file, end) of each piece of data in code that the file lists."""
         start, size = self._link_data(m.DATA_IN_CODE)
         raw = self.data[start : start + size]
-        for offset, length, _ in m.DATA_ENTRY.iter_unpack(raw[: len(raw) // m.DATA_ENTRY.size * m.DATA_ENTRY.size]):
+        for offset, length, _ in entries_of(m.DATA_ENTRY, raw):
             yield offset, offset + length
 
     def _jump_tables(self, code: Sequence[Section]) -> Iterator[tuple[int, int]]:

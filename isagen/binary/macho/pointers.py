@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from ..protocol import RelocationTypes, Section, Target, within
 from ..reader import Binary, Pointers
+from ..tables import numbers_of
 from . import layout as m
 from .entries import name_in_c
 from .fixups import Fixup
@@ -48,8 +48,7 @@ class MachoPointers(Pointers):
                 continue
             if kind == m.INIT_OFFSETS:
                 content = self._file.read(section.address, section.size)
-                words = struct.iter_unpack("<I", content[: len(content) // 4 * 4])
-                targets = [self._base + offset for (offset,) in words]
+                targets = [self._base + offset for offset in numbers_of("I", content, "little")]
             else:
                 places = range(section.address, section.address + section.size - WORD + 1, WORD)
                 targets = [self.follow(place).address for place in places]

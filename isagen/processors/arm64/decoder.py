@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from array import array
 from collections.abc import Iterator
 
+from ...binary.tables import numbers_of
 from ..addresses import MASK, NOTHING, Addresses, Found, signed
 from ..decoding import Abi, Codes, Kind
 from ..row_decoder import INVALID, NO_WORD, RowDecoder, Step
@@ -39,14 +39,14 @@ class Arm64Decoder(RowDecoder):
 
     def placed(self, raw: bytes, address: int) -> Iterator[Step]:
         at = address
-        for word in _words(raw):
+        for word in numbers_of("I", raw, "little"):
             yield at, at + 4, word
             at += 4
         if len(raw) % 4:
             yield at, address + len(raw), NO_WORD
 
     def codes(self, raw: bytes, address: int) -> Codes:
-        words = _words(raw)
+        words = numbers_of("I", raw, "little")
         codes = {self.encodings[word] for word in set(words)}
         if not codes.isdisjoint(self._lse):
             codes = {self.encodings[word] for place, word in enumerate(words) if not self._is_outlined(words, place)}
@@ -74,7 +74,7 @@ class Arm64Decoder(RowDecoder):
         if word >> 25 == 0x6B:
             return self.through_register(word, word >> 5 & 31, addresses)
         if word & 0xFFFFF000 == 0xD5380000:  # MRS of an ID register, which Linux emulates
-            return Kind.QUESTION, 0
+            return Kind.CPU_CHECK, 0
         formed = _formed(word, at, addresses) if linked or word & 0x9F000000 == 0x10000000 else None
         if formed is not None:
             addresses.forget(written(word))
@@ -120,11 +120,3 @@ def _of_memory(word: int, at: int, addresses: Addresses, linked: bool) -> Found:
     if kind is Kind.LOAD:
         addresses.loaded[word & 31] = place
     return kind, place
-
-
-def _words(raw: bytes) -> array[int]:
-    """Return the whole words of code, which are little-endian."""
-    words = array("I", raw[: len(raw) // 4 * 4])
-    if sys.byteorder == "big":
-        words.byteswap()
-    return words

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
-from array import array
 from collections.abc import Iterator
 from copy import copy
 
 from ...binary.reader import Binary
+from ...binary.tables import numbers_of
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import Abi, Codes, Decoder, Kind
 from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
@@ -80,9 +79,7 @@ class RiscvDecoder(RowDecoder):
         return frozenset(instruction.code for instruction in self.decode(raw, address))
 
     def placed(self, raw: bytes, address: int) -> Iterator[Step]:
-        halves = array("H", raw[: len(raw) // 2 * 2])
-        if sys.byteorder == "big":
-            halves.byteswap()
+        halves = numbers_of("H", raw, "little")
         place, end = 0, len(halves)
         while place < end:
             word, at = halves[place], address + 2 * place

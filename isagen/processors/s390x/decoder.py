@@ -50,7 +50,7 @@ class S390xDecoder(RowDecoder):
         if code == INVALID:
             return Kind.INVALID, 0
         if code in self._questions:
-            return Kind.QUESTION, 0
+            return Kind.CPU_CHECK, 0
         operation, target = w.operation(word), w.branch_target(word, at)
         if target is not None:
             self.forget(addresses, word)

@@ -68,7 +68,7 @@ class X86Decoder(Tracking, Decoder):
                 if instruction.is_ip_rel_memory_operand:
                     kind, target = self._kind(instruction), instruction.ip_rel_memory_address
                 elif instruction.code == Code.CPUID:
-                    kind = Kind.QUESTION
+                    kind = Kind.CPU_CHECK
                 elif fixed:
                     yield from self._fixed(instruction)
             elif flow in DIRECT:
