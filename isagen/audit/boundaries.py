@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..binary import mangling
+from ..binary.contents import MERGEABLE, within
 from ..binary.formats import is_binary, load_object
 from ..binary.mangling import demangle
-from ..binary.protocol import MERGEABLE, within
 from ..model.names import KERNEL_SYMBOL, TOOLCHAIN_SECTIONS
 from ..processors.decoding import DIRECT
 from .build_objects import BuildObjects

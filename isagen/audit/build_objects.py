@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
+from ..binary.contents import CODE_KINDS
 from ..binary.formats import is_binary, is_library_name, is_object_name, load_object, objects_in, open_binary
-from ..binary.protocol import CODE_KINDS
 from ..model.names import (
     KERNEL_SYMBOL,
     NO_LEVEL_SYMBOL,

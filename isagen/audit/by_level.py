@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Mapping
 from dataclasses import replace
 
-from ..binary.protocol import within
+from ..binary.contents import within
 from ..processors.decoding import DIRECT, Kind
 from ..processors.instructions import have, normal_name
 from .findings import UNDECODABLE, Finding

@@ -22,8 +22,8 @@ from functools import cached_property
 from itertools import chain
 
 from ..binary import mangling
+from ..binary.contents import MERGEABLE, Binding
 from ..binary.mangling import demangle
-from ..binary.protocol import MERGEABLE, Binding
 from ..code.references import ResolvedReference
 from ..processors.decoding import CALLS, DIRECT, Codes
 from .findings import Finding

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ..binary import mangling
-from ..binary.protocol import Binding, within
+from ..binary.contents import Binding, within
 from ..code.references import ResolvedReference
 from ..processors.decoding import DIRECT, LEAVES, UNKNOWN, Codes, Kind
 from .findings import Finding

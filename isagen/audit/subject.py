@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from ..binary.protocol import Symbol
+from ..binary.contents import Symbol
 from ..binary.reader import Binary
 from ..code.code import Code
 from ..code.references import References

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..model.errors import AuditError
 from ..model.files import AnyPath
+from .contents import Architecture
 from .format import AnyObject, Format
 from .mangling import demangle as demangle
-from .protocol import Architecture
 from .reader import HEAD as HEAD
 from .reader import Binary
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
-from .protocol import CODE_KINDS, Binding, Symbol, SymbolKind
+from .contents import CODE_KINDS, Binding, Symbol, SymbolKind
 from .reader import Binary
 
 # Symbols of Arm's ABIs that only mark where code or data starts (AAELF64, "Mapping symbols").

@@ -10,9 +10,9 @@ from typing import Generic, Self, TypeVar
 
 from ..model.errors import AuditError, BuildError
 from ..model.files import AnyPath, read_bytes
+from .contents import CODE_KINDS, MERGEABLE, Binding, Section, Symbol, SymbolKind
 from .initial_values import InitialValues, PointerTargets
 from .mangling import initialised_variables, is_literal, is_type
-from .protocol import CODE_KINDS, MERGEABLE, Binding, Section, Symbol, SymbolKind
 from .reader import Binary
 
 MASK = (1 << 64) - 1  # numbers of damaged objects may have more bits

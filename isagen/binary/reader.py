@@ -14,7 +14,7 @@ from typing import Literal, Self, cast
 
 from ..model.errors import AuditError
 from ..model.files import AnyPath, mapped
-from .protocol import UNDEFINED, Architecture, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
+from .contents import UNDEFINED, Architecture, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
 from .tables import entries_of
 
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging

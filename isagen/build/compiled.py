@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..binary.contents import MERGEABLE, Binding
 from ..binary.formats import load_object
 from ..binary.initial_values import PointerTargets
-from ..binary.protocol import MERGEABLE, Binding
 from ..model.files import AnyPath, content_digest, read_bytes
 from ..model.matrix import Code
 from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ..audit.build_objects import BuildObjects
+from ..binary.contents import Binding, SymbolKind
 from ..binary.formats import is_binary, load_object
 from ..binary.mangling import demangle
-from ..binary.protocol import Binding, SymbolKind
 from ..model.errors import BuildError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL
 from .tables import names_in

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..binary.protocol import MERGEABLE
+from ..binary.contents import MERGEABLE
 from ..model.registrations import Registrations
 from .compiled import Compiled, registration_prefixes
 

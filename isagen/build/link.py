@@ -14,8 +14,8 @@ from ..audit.binaries import audit_linked
 from ..audit.build_objects import BuildObjects, linked_objects
 from ..audit.findings import WARNINGS, Result
 from ..audit.records import records_of
+from ..binary.contents import CODE_KINDS
 from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
-from ..binary.protocol import CODE_KINDS
 from ..binary.reader import Binary
 from ..model.errors import BuildError, IsagenError, reported
 from ..model.names import DISPATCH_SOURCE, copy_of_object, is_sealed_name, sealed_name

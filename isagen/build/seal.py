@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..binary.contents import Binding
 from ..binary.format import AnyObject
 from ..binary.formats import format_of
-from ..binary.protocol import Binding
 from ..model.files import AnyPath, content_digest, read_bytes
 from ..model.matrix import is_plain
 from ..model.matrix_notes import pack

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from ..binary.protocol import Symbol, SymbolKind
+from ..binary.contents import Symbol, SymbolKind
 from ..binary.reader import Binary
 from ..processors.decoding import CALLS, LEAVES, Codes, Decoder, Instruction, Kind, Reference
 from .flow import Flow, follow

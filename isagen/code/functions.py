@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from ..binary.protocol import CODE_KINDS, Binding, Section, Symbol, SymbolKind
+from ..binary.contents import CODE_KINDS, Binding, Section, Symbol, SymbolKind
 from ..binary.reader import Binary
 
 # A candidate for a function: its start, its order of preference, its size, and its symbol's number + 1, or 0.

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from ..binary.protocol import within
+from ..binary.contents import within
 from ..processors.decoding import DIRECT, LEAVES, SLOTS, UNKNOWN, Kind, Reference
 from ..processors.instructions import CpuChecks
 from .code import Code

@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_right
 from functools import cached_property
 
-from ..binary.protocol import DATA_KINDS, Symbol
+from ..binary.contents import DATA_KINDS, Symbol
 from ..binary.reader import Binary
 
 LARGEST_UNSIZED = 128  # bytes of a variable of unknown size, at most

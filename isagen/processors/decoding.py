@@ -12,7 +12,7 @@ from enum import IntEnum
 from functools import cache
 from typing import NamedTuple, Protocol
 
-from ..binary.protocol import RelocationTypes
+from ..binary.contents import RelocationTypes
 from ..binary.reader import Binary
 from .instructions import OR, Instructions, normal_name
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..binary.protocol import Architecture
+from ..binary.contents import Architecture
 from ..model.toml import Section
 from .decoding import Abi
 from .machines import Machine

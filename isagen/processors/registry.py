@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from ..binary.protocol import Architecture
+from ..binary.contents import Architecture
 from ..model.errors import AuditError, CpuError
 from .decoding import Decoder
 from .machines import Machine

@@ -16,8 +16,8 @@ import pytest
 from isagen.audit.binaries import audit_foreign
 from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
+from isagen.binary.contents import SymbolKind
 from isagen.binary.formats import open_binary
-from isagen.binary.protocol import SymbolKind
 from isagen.code.code import Code
 from isagen.model.errors import IsagenError
 from isagen.processors.registry import decoder_of

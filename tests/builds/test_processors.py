@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.binary.protocol import Architecture
+from isagen.binary.contents import Architecture
 from isagen.configure.detection import mask
 from isagen.configure.dispatch import dispatch_texts
 from isagen.model.errors import CpuError

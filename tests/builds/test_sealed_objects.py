@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from isagen.binary.contents import CODE_KINDS, Binding, SymbolKind
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.elf.sealing import sealed
 from isagen.binary.private_names import private_name
-from isagen.binary.protocol import CODE_KINDS, Binding, SymbolKind
 from isagen.model.errors import BuildError, IsagenError
 from support.projects import need
 

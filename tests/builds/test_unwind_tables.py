@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
+from isagen.binary.contents import CODE_KINDS
 from isagen.binary.formats import open_binary
-from isagen.binary.protocol import CODE_KINDS
 from support.projects import need
 
 SOURCE = (

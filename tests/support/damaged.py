@@ -4,9 +4,9 @@ import random
 import struct
 from pathlib import Path
 
+from isagen.binary.contents import Relocation
 from isagen.binary.formats import format_of
 from isagen.binary.object_file import ObjectFile
-from isagen.binary.protocol import Relocation
 from isagen.model.errors import IsagenError
 from isagen.processors.registry import decoder_of
 

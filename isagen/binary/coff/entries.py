@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..protocol import Section, SymbolKind
+from ..contents import Section, SymbolKind
 from . import layout as c
 
 # Arrays of functions that the C run-time library calls: MinGW's .ctors and .dtors, and Microsoft's .CRT$X.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from ..protocol import RelocationTypes, Target, within
+from ..contents import RelocationTypes, Target, within
 from ..reader import Pointers
 from ..tables import entries_of
 from . import layout as c

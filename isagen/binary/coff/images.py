@@ -9,8 +9,8 @@ from struct import Struct
 from typing import Any
 
 from ...model.record import RECORD_OWNER, record_from_json
+from ..contents import Binding, Section, Symbol, SymbolKind
 from ..notes import notes_of
-from ..protocol import Binding, Section, Symbol, SymbolKind
 from ..reader import END
 from ..tables import entries_of
 from . import layout as c

@@ -9,7 +9,7 @@ from base64 import urlsafe_b64encode
 from hashlib import blake2b
 from struct import Struct
 
-from ..protocol import Architecture
+from ..contents import Architecture
 
 # The machines whose objects isagen reads.
 AMD64, ARM64 = 0x8664, 0xAA64

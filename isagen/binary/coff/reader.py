@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..protocol import Binding, Relocation, Section, Symbol, SymbolKind
+from ..contents import Binding, Relocation, Section, Symbol, SymbolKind
 from ..reader import Binary
 from . import layout as c
 from .entries import NULL, UNWINDING, Entry, kind_of, section_of

@@ -20,9 +20,9 @@ import re
 import struct
 from collections.abc import Collection, Mapping
 
+from ..contents import SymbolKind
 from ..object_file import ObjectFile
 from ..private_names import private_name
-from ..protocol import SymbolKind
 from .layout import HEADER, SECTION, code_section
 from .reader import Coff
 

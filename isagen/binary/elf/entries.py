@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..protocol import Binding, Section, SymbolKind
+from ..contents import Binding, Section, SymbolKind
 from . import layout as e
 
 # The kind and the binding that each number in a symbol table stands for. The enumerations have ELF's numbers.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Literal
 
-from ..protocol import Architecture
+from ..contents import Architecture
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC = 1, 2

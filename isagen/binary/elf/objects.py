@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from ...model.names import TOOLCHAIN_SECTIONS
+from ..contents import MERGEABLE, Section, Symbol, SymbolKind
 from ..object_file import ObjectFile
-from ..protocol import MERGEABLE, Section, Symbol, SymbolKind
 from . import layout as e
 from .entries import LOADER_FUNCTIONS, Group
 from .pointers import LoadedElf

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
 
-from ..protocol import RelocationTypes, Section, SymbolKind, Target, within
+from ..contents import RelocationTypes, Section, SymbolKind, Target, within
 from ..reader import Pointers
 from ..tables import entries_of
 from . import layout as e

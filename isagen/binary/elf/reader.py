@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from struct import Struct
 
+from ..contents import UNDEFINED, Relocation, Section, Symbol, SymbolKind
 from ..notes import notes_of
-from ..protocol import UNDEFINED, Relocation, Section, Symbol, SymbolKind
 from ..reader import END, MORE_NAMES, NAMES, Binary
 from ..tables import entries_of, numbers_of
 from . import layout as e

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..protocol import Binding, Section, SymbolKind
+from ..contents import Binding, Section, SymbolKind
 from . import layout as m
 
 DEBUGGING, UNWINDING = ("__DWARF", "__LD"), ("__eh_frame", "__compact_unwind", "__unwind_info")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from ..protocol import Architecture
+from ..contents import Architecture
 
 MAGIC = b"\xcf\xfa\xed\xfe"  # of files with 64 bits, little-endian: isagen reads no others
 X86_64, ARM64 = 0x01000007, 0x0100000C

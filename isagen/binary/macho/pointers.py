@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ..protocol import RelocationTypes, Section, Target, within
+from ..contents import RelocationTypes, Section, Target, within
 from ..reader import Binary, Pointers
 from ..tables import numbers_of
 from . import layout as m

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..protocol import Binding, Relocation, Section, Symbol, SymbolKind
+from ..contents import Binding, Relocation, Section, Symbol, SymbolKind
 from ..reader import Binary
 from . import layout as m
 from .entries import NULL, Entry, kind_of, name_in_c, section_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...binary.protocol import RelocationTypes
+from ...binary.contents import RelocationTypes
 from ..decoding import Abi
 
 # Relocation types in ELF (Arm, "ELF for the Arm 64-bit Architecture", 5.7). Types for instructions write parts of

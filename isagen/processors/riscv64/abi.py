@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...binary.protocol import RelocationTypes
+from ...binary.contents import RelocationTypes
 from ..decoding import Abi
 
 # Relocation types in ELF (RISC-V ABIs Specification, 8.5). Types for instructions write parts of an address, and count

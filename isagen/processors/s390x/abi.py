@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...binary.protocol import RelocationTypes
+from ...binary.contents import RelocationTypes
 from ..decoding import Abi
 
 # Relocation types in ELF (s390x ELF Application Binary Interface Supplement, "Relocation").

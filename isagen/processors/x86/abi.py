@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...binary.protocol import RelocationTypes
+from ...binary.contents import RelocationTypes
 from ..decoding import Abi
 
 # Relocation types in ELF (x86-64 psABI 1.0, "Relocation Types"). THROUGH_GOT are GOTPCREL and its newer variants.

@@ -15,8 +15,8 @@ from typing import Any
 
 import lief
 
+from isagen.binary.contents import Binding, Symbol, SymbolKind
 from isagen.binary.formats import architecture_of
-from isagen.binary.protocol import Binding, Symbol, SymbolKind
 
 NM = {"windows": "x86_64-w64-mingw32-nm", "darwin": "llvm-nm-16"}  # LLVM's leaves out local symbols of COFF at 0
 SHARED = "several levels"  # in place of a level's name
@@ -29,7 +29,7 @@ MEM_EXECUTE, INSTRUCTIONS = 0x20000000, 0x80000400  # flags of sections, of PE a
 
 @dataclass(frozen=True)
 class Code:
-    """A range of code of one level (`isagen.binary.protocol.Section`)."""
+    """A range of code of one level (`isagen.binary.contents.Section`)."""
 
     address: int
     size: int

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from isagen.binary.contents import Section
 from isagen.binary.formats import open_binary
-from isagen.binary.protocol import Section
 from isagen.binary.reader import Binary
 from isagen.model.plan import Build
 from support.checkout import ROOT
