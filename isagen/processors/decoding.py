@@ -100,16 +100,15 @@ class Instruction(Protocol):
 class Decoder(Protocol):
     """A decoder for the code of one processor. Each decoder is a subclass.
 
-    `name` is the name of the processor and of its features file, `abi` the conventions of the code, `forms` the
-    instructions by code, and `invalid` the code of bytes that are no known instruction. `longest` is the size of the
-    longest instruction in bytes, and `jump_size` that of the largest entry of the PLT. `pad` matches what assemblers
-    and linkers put between functions. A function may start with data of `mark_size` bytes, which start with `mark`. If
-    the loader `passes_features` to resolvers, each resolver counts as one that tests features.
+    `name` is the name of the processor and of its features file, `abi` the conventions of the code, and `invalid` the
+    code of bytes that are no known instruction. `longest` is the size of the longest instruction in bytes, and
+    `jump_size` that of the largest entry of the PLT. `pad` matches what assemblers and linkers put between functions. A
+    function may start with data of `mark_size` bytes, which start with `mark`. If the loader `passes_features` to
+    resolvers, each resolver counts as one that tests features.
     """
 
     name: str
     abi: Abi
-    forms: Sequence[Form]
     invalid: int
     longest: int
     jump_size: int
@@ -170,12 +169,15 @@ class Decoder(Protocol):
         linker made pointers to these variables, `slots` maps the address of each pointer to the variable's address.
         """
 
+    def forms(self) -> Sequence[Form]:
+        """Return the instructions by code."""
+
     def width(self, code: int) -> int:
         """Return the width in bits of the widest vector or tile register of a code; 0 if it has none."""
 
     def codes_of(self, mnemonic: str) -> Codes:
         """Return the codes of a mnemonic; the empty set if the decoder does not know it."""
-        return frozenset(code for code, form in enumerate(self.forms) if form.mnemonic == mnemonic)
+        return frozenset(code for code, form in enumerate(self.forms()) if form.mnemonic == mnemonic)
 
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
         """Return the features that each code needs, without codes that are harmless on every CPU.
@@ -192,6 +194,6 @@ class Decoder(Protocol):
             needed = (one.split(OR) for one in features if rules.always.isdisjoint(one.split(OR)))
             return frozenset(OR.join(dict.fromkeys(map(name_of, some))) for some in needed)
 
-        forms = enumerate(self.forms)
+        forms = enumerate(self.forms())
         needed = ((code, names_of(form.needs)) for code, form in forms if form.mnemonic not in rules.harmless)
         return {code: names for code, names in needed if names}

@@ -88,9 +88,7 @@ class RowDecoder(Decoder, ABC):
     def __init__(self, abi: Abi) -> None:
         self.abi = abi
         self.encodings = Encodings(FOLDER / self.name, self.key)
-        self.forms = self.encodings.forms
-        forms = enumerate(self.forms)
-        self.end_codes = {code for code, form in forms if form.mnemonic.startswith(self.ends)}
+        self.end_codes = {code for code, form in enumerate(self.forms()) if form.mnemonic.startswith(self.ends)}
         self.argument_registers = [int(name[1:]) for name in abi.arguments]
         self.preserved_registers = {int(name[1:]) for name in abi.preserved}
 
@@ -125,6 +123,9 @@ class RowDecoder(Decoder, ABC):
         """Return (to, from) of an instruction that copies a register, or its sum with a constant; None for others."""
 
     # ---- the protocol
+
+    def forms(self) -> Sequence[Form]:
+        return self.encodings.forms
 
     def width(self, code: int) -> int:
         """See `Decoder.width`. A register whose width depends on the CPU counts as 128 bits, the smallest width."""
@@ -197,7 +198,7 @@ class RowDecoder(Decoder, ABC):
     def text(self, instruction: AnyInstruction) -> str:
         """Return the mnemonic with a branch's target, or with the word, because operands are not decoded."""
         assert isinstance(instruction, Instruction)
-        mnemonic = self.forms[instruction.code].mnemonic
+        mnemonic = self.forms()[instruction.code].mnemonic
         target = self.branch_target(instruction.word, instruction.ip)
         return f"{mnemonic} {target:#x}" if target is not None else f"{mnemonic} ({instruction.word:#x})"
 

@@ -35,7 +35,7 @@ class Arm64Decoder(RowDecoder):
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
-        self._lse = {code for code, form in enumerate(self.forms) if form.needs == ("lse",)}
+        self._lse = {code for code, form in enumerate(self.forms()) if form.needs == ("lse",)}
 
     def placed(self, raw: bytes, address: int) -> Iterator[Step]:
         at = address

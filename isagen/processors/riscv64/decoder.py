@@ -42,12 +42,12 @@ class RiscvDecoder(RowDecoder):
         super().__init__(abi)
         # By the size of elements: maps the code of a vector instruction to its code at half precision.
         self._halves: dict[int, dict[int, int]] = {8: {}, 16: {}}
-        for code, form in enumerate(tuple(self.forms)):
+        for code, form in enumerate(tuple(self.encodings.forms)):
             if form.needs == (FLOATS,):
                 needs = "zvfhmin or zvfh" if form.mnemonic in self.of_halves else "zvfh"
                 size = 8 if form.mnemonic in self.of_bytes else 16
-                self._halves[size][code] = len(self.forms)
-                self.forms.append(form._replace(needs=(FLOATS, needs)))
+                self._halves[size][code] = len(self.encodings.forms)
+                self.encodings.forms.append(form._replace(needs=(FLOATS, needs)))
                 self.encodings.widths.append(self.width(code))
 
     def of_binary(self, binary: Binary) -> Decoder:

@@ -48,11 +48,12 @@ class X86Decoder(Tracking, Decoder):
         rb"(?:[\x00\xcc]|\x66*\x90|\x66*\x2e?\x0f\x1f(?:\x00|\x04\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
     )
 
+    forms = staticmethod(forms)
     width = staticmethod(width)
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
-        self.abi, self.forms = abi, forms()
+        self.abi = abi
 
     def decode(self, raw: bytes, address: int) -> Iterator[iced_x86.Instruction]:
         return iter(iced_x86.Decoder(64, raw, ip=address))
