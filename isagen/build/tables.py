@@ -21,14 +21,12 @@ def check_stubs(inputs: Iterable[str]) -> None:
     for path in filter(os.path.isfile, inputs):  # an input may be the value of an option instead
         names = names_in(path)
         tables = frozenset(name for name in names if name.startswith(TABLE_SYMBOL.encode()))
-        for name in names:
-            first_path, first_tables = first.setdefault(name, (path, tables))
-            is_stub = name.startswith(UNREGISTERED_SYMBOL.encode())
-            # Two libraries may contain the same table.
-            if is_stub and first_path != path and first_tables.isdisjoint(tables):
+        for stub in (name for name in names if name.startswith(UNREGISTERED_SYMBOL.encode())):
+            first_path, first_tables = first.setdefault(stub, (path, tables))
+            if first_path != path and first_tables.isdisjoint(tables):  # two libraries may contain the same table
                 raise BuildError(
                     f"is a stub of {first_path} and of {path}, and the linker uses one of them for both",
-                    where=name.decode(errors="surrogateescape").removeprefix(UNREGISTERED_SYMBOL),
+                    where=stub.decode(errors="surrogateescape").removeprefix(UNREGISTERED_SYMBOL),
                     remedy="rename one: a stub's name is unique in the program",
                 )
 
@@ -36,7 +34,7 @@ def check_stubs(inputs: Iterable[str]) -> None:
 def names_in(path: str) -> Sequence[bytes]:
     """Return the symbols of a static library, or the strings of an object that is a table of stubs."""
     if is_object_name(path):
-        return read_bytes(path).split(b"\0") if "isa_stubs" in os.path.basename(path) else ()
+        return list(filter(None, read_bytes(path).split(b"\0"))) if "isa_stubs" in os.path.basename(path) else ()
     with open(path, "rb") as stream:
         head = stream.read(68)
         if not head.startswith(ARCHIVES) or head[8:10] != b"/ ":  # the first member is the index of symbols
