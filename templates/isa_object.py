@@ -44,7 +44,7 @@ class Isa:
         """Return why a level is or is not in use, or which level's copy a stub calls."""
         if said := called(level):
             return said
-        name = known(level, "; isa.kernels lists the stubs" if stubs() else "")
+        name = known(level, True)
         built, supported, missing = self.levels[name]
         if name == self.current:
             return f"{name} is in use"
@@ -128,10 +128,11 @@ def calls(stub, level, copy):
     return f"{stub} calls the copy of {copy}{why}"
 
 
-def known(level, hint=""):
+def known(level, or_stub=False):
     name = str(level).upper()
     if name not in isa.levels:
         like = [stub for stub, *_ in stubs() if level and str(level) in stub]
+        hint = "; isa.kernels lists the stubs" if or_stub and stubs() else ""
         hint = f"; stubs with this in their names: {', '.join(like)}" if like else hint
         raise ValueError(f"{level!r} is not a level; levels: {', '.join(isa.levels)}{hint}")
     return name
