@@ -64,10 +64,11 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     bugs = list(known_bugs(table.features.known_broken, build.compilers, macros, build.plan)) if macros else []
     build = replace(build, known_bugs={f"{build.compilers[one].name}: {bug.text}": levels for bug, one, levels in bugs})
     warnings += bug_warnings(bugs, build.compilers, build.plan, _texts(request) if bugs else {})
+    fragment = _relative(request.output, request.build_root)
     answered = answer(
         build,
         warnings,
-        folder=_relative(request.output, request.build_root),
+        folder=fragment,
         root=_relative(request.project_root, request.config.parent),
         precompiled=request.precompiled,
     )
@@ -90,7 +91,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         "section": _summary_title(request),
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
-        **audit_values(build.link_audit, request.compilers, request.output, plan_file),
+        **audit_values(request, build.link_audit, fragment, plan_file),
         "python": own_python(),
     }
     return keyval_text(values), (request.config, *table.files)

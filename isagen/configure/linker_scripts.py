@@ -73,16 +73,17 @@ def find_audit(request: Request, processor: Processor, limit: Limit) -> LinkAudi
     return LinkAudit(mode, BY_TARGETS if reason and request.audits_targets else reason or BY_SCRIPT, linkers)
 
 
-def audit_values(audit: LinkAudit, compilers: Sequence[Compiler], output: Path, plan_file: str) -> dict[str, list[str]]:
-    """Return the part of the answer about the audit.
+def audit_values(request: Request, audit: LinkAudit, folder: str, plan_file: str) -> dict[str, list[str]]:
+    """Return the part of the answer about the audit. `folder` is the fragment's, relative to the build folder.
 
-    `link_args` enable the audit, and link the Fortran run-time library. `link_proof` is the argument of the test link,
-    which Meson tries in each of `proof_languages`. `audits` is not empty if links can be audited.
+    `link_args` enable the audit, and link the Fortran run-time library. Their path is relative, because Meson copies
+    them to pkg-config files. `link_proof` are the arguments of the test link, which Meson runs in another folder and
+    tries in each of `proof_languages`. `audits` is not empty if links can be audited.
     """
-    folder = output / linkers_folder(plan_file, audit.mode)
+    scripts, compilers = linkers_folder(plan_file, audit.mode), request.compilers
     return {
-        "link_args": [*([f"-B{folder}"] if audit.active else []), *_libraries(compilers)],
-        "link_proof": [f"-Wl,{PROOF}"],
+        "link_args": [*([f"-B{folder}/{scripts}"] if audit.active else []), *_libraries(compilers)],
+        "link_proof": [f"-B{request.output / scripts}", f"-Wl,{PROOF}"],
         "proof_languages": [one.language for one in compilers if one.language != "fortran"] if audit.active else [],
         "audits": ["yes"] if audit.active or audit.of_targets else [],
     }

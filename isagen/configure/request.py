@@ -15,7 +15,7 @@ from ..probe.compiler import CLANG_CL, Compiler
 from .answer import SEPARATOR
 
 # The version of the arguments and of the answer; raise it when either changes.
-FRAGMENT_FORMAT = 14
+FRAGMENT_FORMAT = 15
 
 PATHS = ("config", "project-root", "build-root", "output")
 # The fields of `Request` by the names of arguments: texts, and those that are true or false.

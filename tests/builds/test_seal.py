@@ -181,6 +181,18 @@ def test_instructions_that_nobody_checks_do_not_compile(prepared, how):
     assert "avx2 is on, but not checked for DEFAULT" in project.ninja(check=False)
 
 
+def test_libraries_of_kernels_are_linked_and_their_arguments_are_of_kernels_alone(prepared):
+    project = prepared("leak", FEW)
+    (project.folder / "third.cpp").write_text("int third(int n) { return n / 3; }\n")
+    third = "declare_dependency(link_with: static_library('third', 'third.cpp'), compile_args: '-DTHIRD')"
+    project.edit("meson.build", "subdir", f"isa_dependencies = {third}\nsubdir")
+    project.edit("kernel.cpp", "namespace {", "#ifndef THIRD\n#error\n#endif\nint third(int);\n\nnamespace {")
+    project.edit("kernel.cpp", "int sum = 0;", "int sum = third(0);")
+    main = project.folder / "main.cpp"
+    main.write_text(f"#ifdef THIRD\n#error\n#endif\n{main.read_text()}")
+    project.ninja()
+
+
 def test_instructions_in_cxxflags_are_checked_at_every_level(new_project):
     need("qemu-x86_64")
     project = build(new_project, FEW, CXXFLAGS="-msha")

@@ -80,5 +80,11 @@ def test_sealed_code_is_not_exported(shapes, library):
     assert "isa_" not in exported
 
 
+def test_pkg_config_files_do_not_contain_the_build_folder(shapes):
+    text = shapes.path("meson-private/both.pc").read_text()
+    assert "-lboth" in text
+    assert str(shapes.folder) not in text
+
+
 def test_the_audit_finds_nothing(shapes):
     assert shapes.isagen("audit", "build").returncode == 0
