@@ -33,6 +33,24 @@ def portable(request, tmp_path_factory):
     return project
 
 
+@pytest.fixture(scope="module", params=WINDOWS)
+def few(request, tmp_path_factory):
+    """The portable project at two levels, for tests that change its sources."""
+    folder = tmp_path_factory.mktemp(f"few-{request.param}")
+    project = for_windows(folder, request.param, "portable", "-Doptimization=3", "-Disa_levels=AVX2")
+    project.ninja()
+    return project
+
+
+@pytest.fixture
+def dot(few):
+    """A kernel source, which a test changes, and its text before."""
+    source = few.folder / "kernels/dot.cpp"
+    text = source.read_text()
+    yield source, text
+    source.write_text(text)
+
+
 def test_all_levels_are_built_and_sealed(portable):
     built = [level for level, verdict in verdicts(portable).items() if verdict == "built"]
     assert {"DEFAULT", "AVX2", "AVX2_VNNI", "AVX512", "AVX512_VNNI", "AVX512_BF16"} <= set(built)
@@ -68,13 +86,11 @@ def test_equal_copies_are_linked_once(portable):
     assert CoffObject.load(portable.path("isagen/isa_AVX2_VNNI.dot.cpp.o")).symbols == ()
 
 
-def test_a_missing_kernel_is_an_error_of_the_build(portable):
-    text = (portable.folder / "kernels/dot.cpp").read_text()
-    portable.edit("kernels/dot.cpp", "ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", "")
-    failed = portable.ninja(check=False)
+def test_a_missing_kernel_is_an_error_of_the_build(few, dot):
+    source, text = dot
+    source.write_text(text.replace("ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", ""))
+    failed = few.ninja(check=False)
     assert re.search(r"undefined (reference|symbol).*isa_needs_a_kernel_with_\w*wide_dot_stub", failed)
-    (portable.folder / "kernels/dot.cpp").write_text(text)
-    portable.ninja()
 
 
 ADDED = {
@@ -102,85 +118,72 @@ SOUND = {
 
 
 @pytest.mark.parametrize("used", SOUND)
-def test_what_a_level_may_use_at_load(portable, used):
+def test_what_a_level_may_use_at_load(few, dot, used):
     """MinGW calls functions of its own, and those of DLLs through pointers; the virtual function runs later."""
-    source = portable.folder / "kernels/dot.cpp"
-    text = source.read_text()
+    source, text = dot
     source.write_text(
         "#include <stdio.h>\n#include <stdlib.h>\nstruct shape {\n  float sizes[64];\n  virtual ~shape() = default;\n"
         "  virtual void grow() { for (float &size : sizes) size = size * 3 + 1; }\n"
         f"  __attribute__((noinline)) shape() {{ {SOUND[used]} }}\n}};\nstatic shape one;\n"
         "shape *use() { one.grow(); return &one; }\n" + text
     )
-    portable.ninja()
-    source.write_text(text)
-    portable.ninja()
+    few.ninja()
 
 
 @pytest.mark.parametrize("added", ADDED)
-def test_the_rules_of_other_formats_hold(portable, added):
-    source = portable.folder / "kernels/dot.cpp"
-    text = source.read_text()
+def test_the_rules_of_other_formats_hold(few, dot, added):
+    source, text = dot
     lines, problem = ADDED[added]
     source.write_text("#ifndef __AVX2__\n#define __AVX2__ 0\n#endif\n" + lines + text)
-    failed = portable.ninja(check=False)
-    source.write_text(text)
+    failed = few.ninja(check=False)
     assert re.search(problem, failed)
-    portable.ninja()
 
 
-def test_weak_definitions_are_private_to_a_level(portable):
+def test_weak_definitions_are_private_to_a_level(few, dot):
     """GNU's assembler names what stands for a weak definition after a symbol that all levels define."""
-    source = portable.folder / "kernels/dot.cpp"
-    text = source.read_text()
+    source, text = dot
     source.write_text(
         "extern int count;\n__attribute__((weak)) int weak_count(int x) { return x + count; }\n"
         "__attribute__((weak)) int count = 3;\nint use_weak() { return weak_count(count++); }\n" + text
     )
-    portable.ninja()
-    file = CoffObject.load(portable.path("isagen/isa_AVX2.dot.cpp.o"))
+    few.ninja()
+    file = CoffObject.load(few.path("isagen/isa_AVX2.dot.cpp.o"))
     names = [symbol.name for symbol in file.symbols if "weak_count" in symbol.name]
     assert all(".avx2." in name for name in names)
     assert names
-    source.write_text(text)
-    portable.ninja()
 
 
-def test_merged_sections_that_only_local_symbols_name_are_private_to_a_level(portable):
+def test_merged_sections_that_only_local_symbols_name_are_private_to_a_level(few, dot):
     """GNU's linker takes one of all such sections by name."""
-    source = portable.folder / "kernels/dot.cpp"
-    text = source.read_text()
+    source, text = dot
     source.write_text(
         'asm(".section .text$once, \\"x\\"\\n.linkonce discard\\nonce: ret\\n'
         '.section .rdata$lanes, \\"dr\\"\\n.linkonce discard\\nlanes: .long 4\\n.text");\n' + text
     )
-    portable.ninja()
+    few.ninja()
     for level in ("DEFAULT", "AVX2"):
-        file = CoffObject.load(portable.path(f"isagen/isa_{level}.dot.cpp.o"))
+        file = CoffObject.load(few.path(f"isagen/isa_{level}.dot.cpp.o"))
         starts = (f"{code_section(level)}$once.{level.lower()}.", f".rdata$lanes.{level.lower()}.")
         names = [section.name for section in file.file.sections if section.name.startswith(starts)]
         assert len(names) == 2
-    source.write_text(text)
-    portable.ninja()
 
 
-def test_a_private_name_is_not_exported(portable):
+def test_a_private_name_is_not_exported(few):
     """The linker refuses to export what is not there."""
-    sources = [portable.folder / name for name in ("kernels/dot.cpp", "kernels/scale.c")]
+    sources = [few.folder / name for name in ("kernels/dot.cpp", "kernels/scale.c")]
     texts = [source.read_text() for source in sources]
     shape = "struct __declspec(dllexport) shape { virtual ~shape() {} int sides() { return 4; } };\n"
     sources[0].write_text(
         f"{shape}__declspec(dllexport) int more(int x) {{ return x + shape().sides(); }}\n" + texts[0]
     )
     sources[1].write_text("__declspec(dllexport) int less(int x) { return x - 1; }\n" + texts[1])
-    portable.ninja()
+    few.ninja()
     for level, source in (("DEFAULT", "dot.cpp"), ("AVX2", "scale.c")):
-        coff = CoffObject.load(portable.path(f"isagen/isa_{level}.{source}.o")).file
+        coff = CoffObject.load(few.path(f"isagen/isa_{level}.{source}.o")).file
         directives = b"".join(coff.content(section) for section in coff.sections if section.name == ".drectve")
         assert not re.search(rb"_Z4morei|less|_ZN5shape5sidesEv", directives)
     for source, text in zip(sources, texts, strict=True):
         source.write_text(text)
-    portable.ninja()
 
 
 @pytest.fixture(scope="module")
