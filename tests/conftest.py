@@ -6,9 +6,12 @@ extension), long (sanitizers and other architectures, minutes for a test). `pyte
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import distribution, version
+from importlib.util import find_spec
 from pathlib import Path
 
 import platformdirs
@@ -51,7 +54,24 @@ def pytest_configure(config: pytest.Config) -> None:
         # zig compiles the libraries of each target once, and finds them where it keeps them for all its users.
         os.environ.setdefault("ZIG_GLOBAL_CACHE_DIR", platformdirs.user_cache_dir("zig"))
         os.environ["ZIG_LOCAL_CACHE_DIR"] = f"{folder.name}/zig"
+        if find_spec("ziglang") is not None:
+            os.environ.setdefault("ZIG_LIB_DIR", str(_sources_of_zig(Path(os.environ["ZIG_GLOBAL_CACHE_DIR"]))))
         config.add_cleanup(lambda: (os.environ.pop(CACHE), folder.cleanup()))
+
+
+def _sources_of_zig(cache: Path) -> Path:
+    """Return a copy of the sources of zig's libraries, whose paths are part of the keys of its cache.
+
+    Otherwise each new virtual environment would compile the libraries again.
+    """
+    sources = cache / f"lib-{version('ziglang')}"
+    if not sources.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        own = Path(tempfile.mkdtemp(dir=cache), "lib")
+        shutil.copytree(Path(str(distribution("ziglang").locate_file("ziglang")), "lib"), own)
+        own.rename(sources)
+        own.parent.rmdir()
+    return sources
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
