@@ -38,6 +38,11 @@ if target == "x86_64-windows-gnu" and (MINGW / "lib/crt2.o").exists():
     os.environ["ZIG_LIBC"] = library(made, MINGW / "include", made, made)
     if not ONLY_COMPILES.intersection(arguments):
         arguments += [str(MINGW / f"lib/lib{name}.a") for name in LIBRARIES]
+inputs = [word for word in arguments if word.endswith((".o", ".obj", ".a"))]
+if target == "aarch64-windows-gnu" and inputs and "-o" in arguments and not ONLY_COMPILES.intersection(arguments):
+    # Nothing runs the program: the same linker leaves undefined what zig's C library has.
+    of_windows = ["-m", "arm64pe", "--entry=main", "-Xlink=/force:unresolved"]
+    os.execvp("ld.lld-16", ["ld.lld-16", *of_windows, *inputs, "-o", arguments[arguments.index("-o") + 1]])
 starts = sorted(Path("/usr/lib/gcc/x86_64-linux-gnu").glob("*/crtbeginT.o"))
 if target == "x86_64-linux-musl" and starts and MUSL.is_dir():
     os.environ["ZIG_LIBC"] = library(made, Path("/usr/include/x86_64-linux-musl"), MUSL, starts[-1].parent)
