@@ -62,10 +62,20 @@ def portable(request, tmp_path_factory):
     return project
 
 
+@pytest.fixture(scope="module", params=MACOS)
+def few(request, tmp_path_factory):
+    """The portable project at two levels of each processor, for tests that change its sources."""
+    folder = tmp_path_factory.mktemp(f"few-{request.param}")
+    project = configured(folder, request.param, "portable", "-Doptimization=3", "-Disa_levels=AVX2,I8MM")
+    project.ninja()
+    return project
+
+
 @pytest.fixture
 def family(request):
-    """The processor that the portable project is built for."""
-    return request.node.callspec.params["portable"]
+    """The processor that the test's project is built for."""
+    params = request.node.callspec.params
+    return params["few" if "few" in params else "portable"]
 
 
 def sealed_only(family: str) -> list[str]:
@@ -74,13 +84,12 @@ def sealed_only(family: str) -> list[str]:
 
 
 @pytest.fixture
-def dot(portable):
+def dot(few):
     """A kernel source, which a test changes, and its text before."""
-    source = portable.folder / "kernels/dot.cpp"
+    source = few.folder / "kernels/dot.cpp"
     text = source.read_text()
     yield source, text
     source.write_text(text)
-    portable.ninja()
 
 
 def test_all_levels_are_built_and_sealed(portable, family):
@@ -217,7 +226,7 @@ def test_planted_code_beyond_the_baseline_is_found(portable, family, tmp_path, p
     assert target["notes"] == [NOTE]
 
 
-def test_code_of_a_level_is_judged_by_the_level_and_entered_through_stubs(portable, family, dot, tmp_path):
+def test_code_of_a_level_is_judged_by_the_level_and_entered_through_stubs(few, family, dot, tmp_path):
     """A kernel with code of another level, and ordinary code that names a level's function or holds its address."""
     source, text = dot
     level = "AVX2" if family == "x86_64" else "I8MM"
@@ -226,8 +235,8 @@ def test_code_of_a_level_is_judged_by_the_level_and_entered_through_stubs(portab
         f"{text}\n#ifdef CPU_CAPABILITY_{level}\n#define TIMES 3\n#else\n#define TIMES 5\n#endif\n"
         f'__attribute__((used)) int helper(int x) {{ __asm__ volatile("{wide}"); return x * TIMES; }}\n'
     )
-    portable.ninja(check=False)
-    found = {finding[:2] for finding in audited(portable, portable.build)[0]}
+    few.ninja(check=False)
+    found = {finding[:2] for finding in audited(few, few.build)[0]}
     assert {kind for kind, _ in found} == {"level"}
     (name,) = {symbol for _, symbol in found if f".{level.lower()}." in symbol}
     planted = tmp_path / "planted.c"
@@ -236,10 +245,10 @@ def test_code_of_a_level_is_judged_by_the_level_and_entered_through_stubs(portab
         "int call(int x) { return helper(x) + 1; }\nint (*hook)(int) = helper;\n"
     )
     compilers = MACOS[family].compilers
-    portable.run(*compilers["c"], "-O2", "-c", planted, "-o", tmp_path / "planted.o")
-    objects = [*portable.path("isagen").glob("isa_*.o"), *portable.path("portable.p").glob("*.o")]
-    portable.run(*compilers["cpp"], tmp_path / "planted.o", *objects, "-o", tmp_path / "program")
-    found = {(kind, symbol) for kind, symbol in audited(portable, tmp_path / "program")[0] if kind != "level"}
+    few.run(*compilers["c"], "-O2", "-c", planted, "-o", tmp_path / "planted.o")
+    objects = [*few.path("isagen").glob("isa_*.o"), *few.path("portable.p").glob("*.o")]
+    few.run(*compilers["cpp"], tmp_path / "planted.o", *objects, "-o", tmp_path / "program")
+    found = {(kind, symbol) for kind, symbol in audited(few, tmp_path / "program")[0] if kind != "level"}
     assert found == {("past", name), ("address", "hook")}
 
 
@@ -271,23 +280,23 @@ def test_equal_copies_are_linked_once(portable, family):
     assert MachoObject.load(portable.path(f"isagen/isa_{upper}.dot.cpp.o")).symbols == ()
 
 
-def test_a_missing_kernel_is_an_error_of_the_build(portable, dot):
+def test_a_missing_kernel_is_an_error_of_the_build(few, dot):
     source, text = dot
     source.write_text(text.replace("ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", ""))
-    failed = portable.ninja(check=False)
+    failed = few.ninja(check=False)
     assert re.search(r"undefined symbol.*isa_needs_a_kernel_with_\w*wide_dot_stub", failed)
 
 
-def test_a_missing_kernel_of_a_module_fails_when_it_is_loaded(portable, family, dot):
+def test_a_missing_kernel_of_a_module_fails_when_it_is_loaded(few, family, dot):
     """Python's modules are linked with undefined symbols allowed."""
     source, text = dot
     source.write_text(text.replace("ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", ""))
-    portable.ninja(check=False)
-    objects = [*portable.path("isagen").glob("isa_*.o"), *portable.path("portable.p").glob("*.o")]
-    module = portable.path("module.so")
+    few.ninja(check=False)
+    objects = [*few.path("isagen").glob("isa_*.o"), *few.path("portable.p").glob("*.o")]
+    module = few.path("module.so")
     options = ["-shared", "-undefined", "dynamic_lookup", "-nostdlib++"]
-    portable.run(*ZIG, "c++", "-target", f"{family}-macos", *options, *objects, "-o", module)
-    undefined = portable.run("llvm-nm-16", "--undefined-only", module).stdout.split()
+    few.run(*MACOS[family].compilers["cpp"], *options, *objects, "-o", module)
+    undefined = few.run("llvm-nm-16", "--undefined-only", module).stdout.split()
     assert "_isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_wide_dot_stub" in undefined
 
 
@@ -319,14 +328,14 @@ ADDED = {
 
 
 @pytest.mark.parametrize("added", ADDED)
-def test_the_rules_of_other_formats_hold(portable, family, dot, added):
+def test_the_rules_of_other_formats_hold(few, family, dot, added):
     source, text = dot
     lines, problem = ADDED[added]
     if family == "aarch64" and "AVX2" in problem:
         pytest.skip("the levels for Macs of arm64 vectorise this code as the baseline does")
     wide = "#ifdef CPU_CAPABILITY_DEFAULT\n#define WIDE 0\n#else\n#define WIDE 1\n#endif\n"
     source.write_text(wide + lines + text)
-    assert re.search(problem, portable.ninja(check=False))
+    assert re.search(problem, few.ninja(check=False))
 
 
 SOUND = {
@@ -336,7 +345,7 @@ SOUND = {
 
 
 @pytest.mark.parametrize("used", SOUND)
-def test_what_a_level_may_use_at_load(portable, family, dot, used):
+def test_what_a_level_may_use_at_load(few, family, dot, used):
     source, text = dot
     source.write_text(
         "#include <stdio.h>\n#include <stdlib.h>\nstruct shape {\n  float sizes[64];\n  virtual ~shape() = default;\n"
@@ -344,10 +353,10 @@ def test_what_a_level_may_use_at_load(portable, family, dot, used):
         f"  __attribute__((noinline)) shape() {{ {SOUND[used]} }}\n}};\nstatic shape one;\n"
         "shape *use() { one.grow(); return &one; }\n" + text
     )
-    portable.run("ninja", "-C", portable.build, *sealed_only(family))
+    few.run("ninja", "-C", few.build, *sealed_only(family))
 
 
-def test_weak_definitions_are_private_to_a_level_and_not_exported(portable, family, dot):
+def test_weak_definitions_are_private_to_a_level_and_not_exported(few, family, dot):
     source, text = dot
     source.write_text(
         'template <class T> struct __attribute__((visibility("default"))) shape { virtual ~shape(); T sides; };\n'
@@ -355,9 +364,9 @@ def test_weak_definitions_are_private_to_a_level_and_not_exported(portable, fami
         "__attribute__((weak)) int weak_count(int x) { return x + 1; }\n"
         "inline int calls = 3;\nint use_weak() { return weak_count(calls++); }\n" + text
     )
-    portable.run("ninja", "-C", portable.build, *sealed_only(family))
+    few.run("ninja", "-C", few.build, *sealed_only(family))
     level = "AVX2" if family == "x86_64" else "DEFAULT"
-    listed = portable.run("llvm-nm-16", "-m", portable.path(f"isagen/isa_{level}.dot.cpp.o")).stdout.splitlines()
+    listed = few.run("llvm-nm-16", "-m", few.path(f"isagen/isa_{level}.dot.cpp.o")).stdout.splitlines()
     defined = [line for line in listed if "(undefined)" not in line and "non-external" not in line]
     kinds = {line.split()[-1]: line for line in defined}
     private = [name for name in kinds if f".{level.lower()}." in name]
@@ -371,7 +380,7 @@ def test_weak_definitions_are_private_to_a_level_and_not_exported(portable, fami
     assert "weak external" in kinds["__ZTI5shapeIiE"]
     if sealed_only(family):
         return
-    exported = portable.run("llvm-objdump-16", "--macho", "--exports-trie", portable.path("portable")).stdout
+    exported = few.run("llvm-objdump-16", "--macho", "--exports-trie", few.path("portable")).stdout
     assert "_calls" in exported
     assert f".{level.lower()}." not in exported
 
