@@ -27,8 +27,8 @@ from support.differential.running import not_traceable
 from support.differential.systems import SYSTEMS
 from support.projects import need
 
-COUNT = int(os.environ.get("ISAGEN_PROJECTS", "12"))
-ELSEWHERE = int(os.environ.get("ISAGEN_PROJECTS", "3"))  # for Windows and for macOS
+COUNT = int(os.environ.get("ISAGEN_PROJECTS", "6"))
+ELSEWHERE = int(os.environ.get("ISAGEN_PROJECTS", "2"))  # for Windows and for macOS
 SEED = int(os.environ.get("ISAGEN_SEED", "1"))
 BY_NAME = {one.name: one for one in [*HOSTILE_CODE, *HOSTILE_HANDED]}
 
