@@ -8,9 +8,8 @@ import pytest
 from support.environments import equip, make_sdist, make_venv, pip
 from support.projects import need
 
-# An odd folder has all that a plain one has, and more. The folder is plain once: where Meson is the newest and pip does
-# not isolate, which the two isolated tests have in the odd folder.
-PLAIN, ODD = "plain", "Größe & π"
+# An odd folder has all that a plain one has, and more; test_pip_kinds.py builds in plain ones with the newest Meson.
+ODD = "Größe & π"
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +25,9 @@ def equipped_venv(tmp_path_factory, wheelhouse):
 
 
 @pytest.fixture
-def hello(request, new_project, wheelhouse):
+def hello(new_project, wheelhouse):
     """The project that `isagen init` makes; pip finds isagen in the wheelhouse."""
-    project = new_project(None, request.param)
+    project = new_project(None, ODD)
     project.isagen("init", "--name", "hello")
     project.environment |= {"PIP_FIND_LINKS": str(wheelhouse), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     return project
@@ -41,7 +40,6 @@ def ask(project, python, expression):
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("hello", [ODD], indirect=True)
 def test_isolated_from_the_folder_and_from_its_sdist(hello, bare_venv):
     pip(hello, bare_venv, "install", "--force-reinstall", ".")
     assert ask(hello, bare_venv, "hello.dot(bytes([200] * 50), bytes([255] * 50))") == "-10000"
@@ -53,7 +51,6 @@ def test_isolated_from_the_folder_and_from_its_sdist(hello, bare_venv):
     pip(hello, bare_venv, "uninstall", "-qy", "hello")
 
 
-@pytest.mark.parametrize("hello", [ODD], indirect=True)
 def test_isolated_editable_rebuilds_after_a_kernel_is_edited(hello, bare_venv):
     """isagen itself is gone by then: the build folder holds all that the build steps need."""
     need("ninja")
@@ -65,13 +62,10 @@ def test_isolated_editable_rebuilds_after_a_kernel_is_edited(hello, bare_venv):
     pip(hello, bare_venv, "uninstall", "-qy", "hello")
 
 
-@pytest.mark.parametrize(("hello", "meson"), [(PLAIN, "newest"), (ODD, "distribution")], indirect=["hello"])
-def test_without_isolation(hello, meson, equipped_venv):
+def test_without_isolation_by_the_distribution_s_meson(hello, equipped_venv):
+    need("/usr/bin/meson")
     python = equipped_venv
-    environment = {"PATH": f"{python.parent}:{hello.environment['PATH']}"}
-    if meson == "distribution":
-        need("/usr/bin/meson")
-        environment["MESON"] = "/usr/bin/meson"
+    environment = {"PATH": f"{python.parent}:{hello.environment['PATH']}", "MESON": "/usr/bin/meson"}
     said = pip(
         hello,
         python,
@@ -82,11 +76,8 @@ def test_without_isolation(hello, meson, equipped_venv):
         "--config-settings=setup-args=-Disa_levels=-AMX",
         **environment,
     )
-    if meson == "distribution":
-        shown = subprocess.run(
-            ["/usr/bin/meson", "--version"], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        assert f"Version: {shown}" in said
+    shown = subprocess.run(["/usr/bin/meson", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    assert f"Version: {shown}" in said
     assert re.search(r"disabled +: AMX by the Meson option isa_levels", said)
     assert ask(hello, python, "hello.isa.levels['AMX'][0], hello.dot(b'\\x02', b'\\x03')") == "False 6"
     pip(hello, python, "uninstall", "-qy", "hello")

@@ -134,7 +134,7 @@ def test_every_level_agrees(name, way, new_project, wheelhouse, bare, equipped):
     levels = "-Disa_levels=" + ("all" if ALL else ",".join(FEW[1:]))
     set_for_pip(project, wheelhouse, *kind.options, levels, "-Doptimization=0")
     project.environment |= COMPILERS[compiler]
-    python = bare if way in ("sdist", "isolated") else equipped
+    python = bare if way == "isolated" else equipped
     path = {"PATH": f"{python.parent}:{project.environment['PATH']}"}
     where = {"sdist": lambda: [str(make_sdist(project))], "editable": lambda: ["-e", "."]}.get(way, lambda: ["."])()
     alone = () if python == bare else ("--no-build-isolation", "--no-deps")
