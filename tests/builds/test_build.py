@@ -173,25 +173,17 @@ def test_two_builds_in_different_folders_emit_the_same(new_project):
     assert emitted[0] == emitted[1]
 
 
-@pytest.mark.parametrize("folder", ["with space", "Größe-π", "it's & more"])
-def test_folders_with_odd_names(new_project, folder):
-    project = new_project(None, folder)
+def test_a_folder_with_an_odd_name(new_project):
+    project = new_project(None, "it's a Größe-π & more")
     project.isagen("init", "--name", "hello")
     project.setup(FEW)
     project.ninja()
     assert len(list(project.path("isagen").glob("isa_*.dot.cpp.o"))) == 3
 
 
-@pytest.mark.parametrize(
-    "kernels",
-    [
-        "[files('kernels/dot.cpp', 'kernels/level.cpp'), []]",
-        "[[files('kernels/dot.cpp')], files('kernels/level.cpp')]",
-        "[[files('kernels/dot.cpp', 'kernels/level.cpp')]]",
-    ],
-)
-def test_kernels_in_lists_of_lists(scaffold, kernels):
+def test_kernels_in_lists_of_lists(scaffold):
     """As targets take them. Meson said: fs.relative_to takes exactly 2 arguments, but got 3."""
+    kernels = "[[[files('kernels/dot.cpp')]], [], files('kernels/level.cpp')]"
     scaffold.edit("meson.build", "files('kernels/dot.cpp', 'kernels/level.cpp')", kernels)
     assert re.search(r"AVX2 +: 2 of 2 kernels", scaffold.setup("-Disa_levels=AVX2"))
 

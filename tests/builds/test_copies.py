@@ -52,7 +52,7 @@ def project(request, tmp_path) -> Project:
     return project
 
 
-@pytest.mark.parametrize("build", ["build", "bu ild", "../elsewhere/build"])
+@pytest.mark.parametrize("build", ["bu ild", "../elsewhere/build"])
 def test_a_source_is_named_and_finds_what_is_near_as_if_it_were_compiled(project, build):
     project.build = build
     project.setup("-Disa_levels=AVX2")

@@ -91,8 +91,7 @@ def sources(tmp_path_factory):
     return project.path("isagen")
 
 
-@pytest.mark.parametrize("optimization", ["-O0", "-O3"])
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(("compiler", "optimization"), paired(COMPILERS, ["-O3", "-O0"]))
 def test_no_function_of_the_dispatch_source_uses_more(sources, compiler, optimization):
     need(compiler, COMPILERS[compiler], "objdump")
     for flags in [*FLAGS, "-march=haswell", "-march=sapphirerapids -mtune=native -D_FORTIFY_SOURCE=2"]:

@@ -155,9 +155,12 @@ def test_shared_data_of_different_sizes_is_a_build_error(prepared):
 
 
 @pytest.mark.parametrize(
-    "flags", ["-Wold-style-cast", "-Wall -Wextra -Wpedantic -Wshadow -Wmissing-declarations -Werror"]
+    ("compiler", "flags"),
+    [
+        ("g++", "-Wold-style-cast"),
+        ("clang++-16", "-Wall -Wextra -Wpedantic -Wshadow -Wmissing-declarations -Werror"),
+    ],
 )
-@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
 def test_the_project_s_warnings_are_not_about_probes_and_seals(new_project, compiler, flags):
     need(compiler)
     project = new_project("leak")

@@ -3,8 +3,7 @@
 import pytest
 
 
-@pytest.mark.parametrize("option", ["-s", "--strip-all"])
-@pytest.mark.parametrize("mode", ["error", "warn"])
+@pytest.mark.parametrize(("option", "mode"), [("-s", "error"), ("--strip-all", "warn")])
 def test_a_link_that_strips(new_project, option, mode):
     project = new_project("leak")
     project.edit("meson.build", "isa_kernels_dep)", f"isa_kernels_dep, link_args: '-Wl,{option}')")

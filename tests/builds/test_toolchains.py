@@ -31,14 +31,6 @@ def test_compilers_that_have_all_levels(scaffold, compiler):
     assert bool(dropped["AVX2"]) == compiler.startswith("clang")
 
 
-@pytest.mark.parametrize("linker", ["bfd", "gold", "lld", "mold"])
-def test_linkers(scaffold, linker):
-    need({"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker])
-    scaffold.setup(f"-Disa_levels=AVX2,{ALL[-1]}", CXX="g++", CXX_LD=linker)
-    scaffold.ninja()
-    assert list(scaffold.path("isagen").glob(f"isa_{ALL[-1]}.*.o"))
-
-
 @pytest.mark.parametrize(
     "options",
     [["-Db_lto=true"], ["--unity=on"], ["-Ddefault_library=static"]],
