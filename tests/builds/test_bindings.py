@@ -16,6 +16,17 @@ PAGE = (ROOT / "docs/bindings.md").read_text(encoding="utf-8")
     re.M,
 )
 
+ARRAYS = """
+import fastdot, numpy as np
+a, b = np.array([2, 9, 3, 9], np.uint8), np.array([4, 5, 6], np.int8)
+print(fastdot.dot(a[::2], b[:2]))
+print(fastdot.dot(np.array([250, 1], np.uint8), [4, 7]))
+try:
+    fastdot.dot(a[:3].astype(float), b)
+except TypeError as problem:
+    print(type(problem).__name__)
+"""
+
 
 def block(section, language):
     (found,) = re.findall(rf"```{re.escape(language)}\n(.*?)```", section, re.S)
@@ -48,3 +59,10 @@ def test_the_page_s_module(new_project, title, sources):
     said = project.run(sys.executable, "-c", COMMAND, PYTHONPATH=str(site)).stdout.split()
     assert said[0] == ("AVX2" if "AVX2" in supported_levels() else "DEFAULT")
     assert said[1:] == ["23"]
+    if title == "pybind11":
+        pytest.importorskip("numpy")
+        assert project.run(sys.executable, "-c", ARRAYS, PYTHONPATH=str(site)).stdout.split() == [
+            "23",
+            "1007",
+            "TypeError",
+        ]
