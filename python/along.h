@@ -140,7 +140,7 @@ inline bool take_axis(PyObject *object, int axes, uint64_t *along)
   }
   const uint64_t bit = uint64_t(1) << (axis.value < 0 ? axis.value + most : axis.value);
   if (*along & bit) {
-    PyErr_SetString(PyExc_ValueError, "duplicate value in 'axis'");
+    PyErr_Format(PyExc_ValueError, "duplicate value in 'axis': name axis %ld once", axis.value);
     return false;
   }
   *along |= bit;

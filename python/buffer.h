@@ -26,7 +26,8 @@ inline PyObject *helper(const char *name)
 // BufferError for a buffer that is read-only.
 class Buffer {
 public:
-  explicit Buffer(const char *name) : name_(name) {}
+  // `by_dtype` says that the function has an argument `dtype`, which makes results of float32 or float64.
+  explicit Buffer(const char *name, bool by_dtype = false) : name_(name), by_dtype_(by_dtype) {}
   Buffer(PyObject *object, const char *name, const ItemType *types, size_t count, Access access = Access::read,
          Layout layout = Layout::contiguous)
       : name_(name)
@@ -131,8 +132,9 @@ public:
     source.find_bounds(&b, &b_end);
     if (a_end <= b || b_end <= a || (may_be_same && a == b && a_end == b_end && source.is_contiguous()))
       return true;
-    PyErr_Format(PyExc_ValueError, may_be_same ? "%s overlaps %s without being the same" : "%s overlaps %s", name_,
-                 source.name_);
+    PyErr_Format(PyExc_ValueError, may_be_same ? "%s overlaps %s without being the same; %s"
+                                               : "%s overlaps %s; %s",
+                 name_, source.name_, "pass an array with memory of its own");
     return false;
   }
 
@@ -286,6 +288,8 @@ private:
     }
     if (access == Access::read)
       suggest(remedy, sizeof remedy, object, held, types, count, integers);
+    else if (by_dtype_ && (strcmp(held, "float32") == 0 || strcmp(held, "float64") == 0))
+      PyOS_snprintf(remedy, sizeof remedy, "; dtype='%s' gives such a result", held);
     PyErr_Format(PyExc_TypeError, "%s must hold %s, but holds %s%s", name_, names, held, remedy);
   }
 
@@ -293,6 +297,7 @@ private:
                const char *integers)
   {
     const bool is_float = strstr(held, "float") != nullptr || strcmp(held, "longdouble") == 0;
+    const bool is_bf16 = types[0].dtype != nullptr && strcmp(types[0].dtype, "bfloat16") == 0;
     const bool is_long = strcmp(held, "int64") == 0 || strcmp(held, "uint64") == 0;
     const bool is_bytes = PyBytes_Check(object) || PyByteArray_Check(object);
     if (types[0].dtype == nullptr) {
@@ -301,18 +306,27 @@ private:
       return;
     }
     if (is_bytes && count == 1) {
-      PyOS_snprintf(remedy, size, "; np.frombuffer(%.30s, np.%s) reads its bytes so", name_, types[0].dtype);
+      PyOS_snprintf(remedy, size, "; np.frombuffer(%.30s, np.%s) reads its bytes so", name_,
+                    is_bf16 ? "uint16" : types[0].dtype);
       return;
     }
-    if (strstr(held, "in the other byte order") != nullptr) {
-      PyOS_snprintf(remedy, size, "; %.30s.astype(%.30s.dtype.newbyteorder('=')) converts it", name_, name_);
+    const bool is_tensor = dlpack_.is_open() && PyObject_HasAttrString(object, "to");
+    const char *const maker = PyObject_HasAttrString(object, "astype") ? ""
+                              : dlpack_.is_open()                      ? "np.from_dlpack("
+                                                                       : "np.asarray(";
+    char array[60]; // what has the method `astype`
+    PyOS_snprintf(array, sizeof array, "%s%.30s%s", maker, name_, *maker ? ")" : "");
+    if (const char *const swapped = strstr(held, " in the other byte order")) {
+      PyOS_snprintf(remedy, size, "; %s.astype(np.%.*s) converts it", array, static_cast<int>(swapped - held), held);
       return;
     }
-    if (strcmp(types[0].dtype, "bfloat16") == 0) {
+    if (is_bf16) {
       if (strcmp(held, "float32") == 0)
         PyOS_snprintf(remedy, size, "; cvt_fp32_to_bf16(%.30s) rounds it", name_);
+      else if (is_float && is_tensor)
+        PyOS_snprintf(remedy, size, "; %.30s.to(torch.bfloat16) rounds it", name_);
       else if (is_float)
-        PyOS_snprintf(remedy, size, "; cvt_fp32_to_bf16(%.30s.astype(np.float32)) rounds it", name_);
+        PyOS_snprintf(remedy, size, "; cvt_fp32_to_bf16(%s.astype(np.float32)) rounds it", array);
       return;
     }
     const char *dtype = exact_dtype(held, types, count, widened_), *effect = "converts it";
@@ -324,6 +338,8 @@ private:
     if (dtype == nullptr && is_long) {
       dtype = dtype_among(types, count, "float64");
       effect = "is exact up to 2**53";
+    } else if (dtype == nullptr && is_float && strchr(held, '_') != nullptr && dtype_among(types, count, "float32")) {
+      dtype = "float32"; // of float8_e4m3fn, for example, it has every value
     } else if (dtype == nullptr && is_float) {
       dtype = dtype_among(types, count, "float64 float32 float16");
       effect = "rounds it";
@@ -331,12 +347,10 @@ private:
     if (dtype == nullptr)
       return;
     const char *const without = to_integer_ && strstr(dtype, "float") != nullptr ? ", without dtype," : "";
-    if (dlpack_.is_open())
+    if (is_tensor)
       PyOS_snprintf(remedy, size, "; %.30s.to(torch.%s)%s %s", name_, dtype, without, effect);
-    else if (PyObject_HasAttrString(object, "astype"))
-      PyOS_snprintf(remedy, size, "; %.30s.astype(np.%s)%s %s", name_, dtype, without, effect);
     else
-      PyOS_snprintf(remedy, size, "; np.asarray(%.30s).astype(np.%s)%s %s", name_, dtype, without, effect);
+      PyOS_snprintf(remedy, size, "; %s.astype(np.%s)%s %s", array, dtype, without, effect);
   }
 
   const char *name_, *format_ = nullptr;
@@ -346,7 +360,7 @@ private:
   int type_ = -1;
   size_t row_stride_ = 0;
   const char *widened_ = nullptr; // of a function on rows: see its constructor
-  bool to_integer_ = false, held_ = false, usable_ = false;
+  bool by_dtype_ = false, to_integer_ = false, held_ = false, usable_ = false;
 };
 
 #endif

@@ -46,15 +46,19 @@ struct Integer {
 inline int take_integer(PyObject *object, void *to)
 {
   Integer *const integer = static_cast<Integer *>(to);
-  if (!PyIndex_Check(object) || PyBool_Check(object)) {
-    PyErr_Format(PyExc_TypeError, "%s must be an integer, not %.100s", integer->name, Py_TYPE(object)->tp_name);
-    return 0;
+  bool is_integer = PyIndex_Check(object) && !PyBool_Check(object);
+  if (is_integer) {
+    int over = 0;
+    integer->value = PyLong_AsLongAndOverflow(object, &over);
+    if (over != 0)
+      integer->value = over > 0 ? LONG_MAX : LONG_MIN;
+    if (integer->value != -1 || !PyErr_Occurred())
+      return 1;
+    is_integer = !PyErr_ExceptionMatches(PyExc_TypeError); // NumPy's for an array, which does not name the argument
   }
-  int over = 0;
-  integer->value = PyLong_AsLongAndOverflow(object, &over);
-  if (over != 0)
-    integer->value = over > 0 ? LONG_MAX : LONG_MIN;
-  return integer->value != -1 || !PyErr_Occurred();
+  if (!is_integer)
+    PyErr_Format(PyExc_TypeError, "%s must be an integer, not %.100s", integer->name, Py_TYPE(object)->tp_name);
+  return 0;
 }
 
 // Converter for PyArg_ParseTuple("O&"): None gives 0, the default number of threads; else 1 to 1024.
@@ -65,7 +69,7 @@ inline int take_threads(PyObject *object, void *threads)
     if (!take_integer(object, &count))
       return 0;
     if (count.value < 1 || count.value > 1024) {
-      PyErr_SetString(PyExc_ValueError, "threads must be None or 1 to 1024");
+      PyErr_Format(PyExc_ValueError, "threads must be None or 1 to 1024, not %.100R", object);
       return 0;
     }
   }

@@ -88,6 +88,8 @@ inline const char *dtype_among(const ItemType *types, size_t count, const char *
 inline const char *exact_dtype(const char *held, const ItemType *types, size_t count, const char *widened)
 {
   static const char *const exact[][2] = {
+      {"int2", "int32 int8 float32 float16"},       {"uint2", "int32 uint8 int8 float32 float16"},
+      {"int4", "int32 int8 float32 float16"},       {"uint4", "int32 uint8 int8 float32 float16"},
       {"bool", "int32 uint8 int8 float32 float64"}, {"int8", "int32 float32 float16 float64"},
       {"uint8", "int32 float32 float16 float64"},   {"int16", "int32 float32 float64"},
       {"uint16", "int32 float32 float64"},          {"int32", "float64"},

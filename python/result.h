@@ -7,7 +7,8 @@
 // The result of a call. It converts to false with a Python exception set.
 class Result {
 public:
-  Result() : out_("out") {}
+  // `by_dtype`: see Buffer.
+  explicit Result(bool by_dtype = false) : out_("out", by_dtype) {}
   ~Result() { Py_XDECREF(object_); }
   Result(const Result &) = delete;
   Result &operator=(const Result &) = delete;

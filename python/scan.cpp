@@ -83,7 +83,7 @@ PyObject *cumsum(PyObject *, PyObject *const *args, Py_ssize_t count)
     shape.add(src.items());
   else
     shape = src.shape();
-  Result out;
+  Result out(true);
   out.open(args[0], args[3], number_types[type], shape, is_flat ? "one axis with all items of src" : "that of src");
   if (!out || !out.is_apart_from(src, true))
     return nullptr;

@@ -67,7 +67,7 @@ template <bool logarithm> PyObject *softmax(PyObject *, PyObject *const *args, P
   const int type = take_dtype(dtype, src, nullptr);
   if (type < 0)
     return nullptr;
-  Result out;
+  Result out(true);
   out.open(args[0], args[3], number_types[type], src.shape(), "that of src");
   if (!out || !out.is_apart_from(src, true))
     return nullptr;

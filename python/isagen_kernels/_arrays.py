@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 # The formats (of the module struct) of the dtypes of results. 16-bit floats are integers with their bits.
@@ -55,8 +56,9 @@ def adapted(array: Any, name: str, is_output: bool) -> Any:
     """Return an object with a buffer or `__dlpack__` for the argument `name`. Raises TypeError if there is none."""
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(array, masked.MaskedArray):
-        filled = "" if is_output else f"{name}.filled(value) replaces the masked items, "
-        raise TypeError(f"{name} is a masked array, whose mask would be ignored; {filled}{name}.data includes them")
+        without = f"{name}.compressed() is one axis without the masked items, {name}.filled(value) replaces them, "
+        remedies = f"{'' if is_output else without}{name}.data includes them"
+        raise TypeError(f"{name} is a masked array, whose mask would be ignored; {remedies}")
     if _torch_of(array) is not None:
         if array.is_neg():  # memory contains its items with the opposite sign, which DLPack does not tell
             if is_output:
@@ -79,7 +81,8 @@ def adapted(array: Any, name: str, is_output: bool) -> Any:
     if is_output:
         remedy = "; pass an array to fill"
     else:
-        remedy = f"; np.asarray({name}) makes one" if isinstance(array, (list, tuple, int, float)) else ""
+        is_sequence = isinstance(array, Sequence) and not isinstance(array, str)
+        remedy = f"; np.asarray({name}) makes one" if is_sequence or isinstance(array, (int, float)) else ""
     raise TypeError(f"{name} must be an array or another object with a buffer, not {kind}{remedy}")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from struct import calcsize
 from typing import Any
 
 Array = Any
@@ -22,12 +24,17 @@ _OF_NUMPY = {
     **dict.fromkeys(("f8", "d", "float", "double"), "float64"),
     **dict.fromkeys(("i4", "i"), "int32"),
     **dict.fromkeys(("i8", "q", "int"), "int64"),
+    **dict.fromkeys(("l", "long"), f"int{8 * calcsize('l')}"),
 }
+_NATIVE = "<=" if sys.byteorder == "little" else ">="
 
 
 def numpy_name_of(dtype: Any) -> str:
-    """Return NumPy's name of a dtype as `name_of` does, except that text means what it means in NumPy."""
-    return _OF_NUMPY.get(dtype, dtype) if isinstance(dtype, str) else name_of(dtype)
+    """Return NumPy's name of a dtype as `name_of` does, except that text means what it means in NumPy.
+
+    Text may begin with the machine's byte order, as "<f4" may.
+    """
+    return _OF_NUMPY.get(dtype.lstrip(_NATIVE), dtype) if isinstance(dtype, str) else name_of(dtype)
 
 
 def name_of(dtype: Any) -> str:

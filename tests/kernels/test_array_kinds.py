@@ -1,6 +1,7 @@
 """Arguments of other kinds than NumPy's plain arrays: masked arrays, tensors, bfloat16, DLPack, no NumPy at all."""
 
 import ctypes
+import re
 import subprocess
 import sys
 
@@ -19,13 +20,16 @@ X = np.random.default_rng(10).standard_normal((4, 6), np.float32)
 def test_masked_arrays_are_refused():
     x = np.ma.masked_array(X, X > 0)
     for call in (k.sum, k.cumsum, k.softmax, k.cvt_fp32_to_bf16, lambda x: k.channel_shuffle(x, 2)):
-        with pytest.raises(TypeError, match=r"^src is a masked array, .*; src.filled\(value\) .*, src.data includes"):
+        with pytest.raises(
+            TypeError, match=r"^src is .*; src.compressed\(\) .*, src.filled\(value\) .*, src.data includes"
+        ):
             call(x)
     with pytest.raises(TypeError, match=r"^a is a masked array"):
         k.matmul_fp16(x.astype("f2"), X.astype("f2"))
     with pytest.raises(TypeError, match=r"^out is a masked array, .*; out.data includes them$"):
         k.softmax(X, out=x)
     assert k.sum(x.filled(0), 0).shape == (6,)
+    assert np.isclose(k.mean(x.compressed()), np.mean(x))
     assert np.array_equal(k.max(x.data, 0), np.max(X, 0))
 
 
@@ -237,6 +241,17 @@ def test_bfloat16_where_it_is_not_meant(bf16):
     x.flags.writeable = False
     with pytest.raises((BufferError, ValueError), match=r"^out: .*read-?only"):
         k.cvt_fp32_to_bf16(X, x)
+
+
+@pytest.mark.parametrize("name", ["int2", "uint2", "int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float8_e5m2"])
+def test_small_items_are_converted_exactly(name):
+    dtype = getattr(pytest.importorskip("ml_dtypes"), name)
+    x = np.ones(5, dtype)
+    for call in (k.sum, k.max, k.logsumexp, k.cvt_fp32_to_fp16):
+        with pytest.raises(TypeError, match=rf"but holds {name}; src.astype\(.*\) converts it$") as caught:
+            call(x)
+        hint = re.search(r"; (.*) converts it$", str(caught.value))[1]
+        assert np.array_equal(call(eval(hint, {"np": np, "src": x})), call(np.ones(5, np.float32)))
 
 
 # ---- without NumPy

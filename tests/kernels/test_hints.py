@@ -1,6 +1,10 @@
 """What an error about a type of items says to call gives NumPy's numbers; where nothing does, no hint is given."""
 
+import array
+import ctypes
 import re
+from collections import deque
+from types import SimpleNamespace
 
 import isagen_kernels as k
 import numpy as np
@@ -137,6 +141,61 @@ def test_the_other_byte_order_is_converted():
         assert found == 10
 
 
+@pytest.mark.parametrize(
+    "src",
+    [memoryview(np.arange(5, dtype=">f4")), (ctypes.c_int.__ctype_be__ * 5)(*range(5)), array.array("h", range(5))],
+    ids=lambda src: type(src).__name__,
+)
+def test_objects_without_astype(src):
+    with pytest.raises(TypeError) as caught:
+        k.sum(src)
+    assert followed(caught.value, k.sum, src) == 10
+
+
+class WithDlpack:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Tensor(WithDlpack):
+    def to(self, dtype):
+        return dtype(self.array)
+
+
+def test_objects_with_dlpack_alone():
+    src = WithDlpack(np.arange(5, dtype=np.int16))
+    with pytest.raises(TypeError) as caught:
+        k.sum(src)
+    assert followed(caught.value, k.sum, src) == 10
+
+
+def test_bfloat16_of_any_object():
+    torch = SimpleNamespace(bfloat16=lambda x: k.cvt_fp32_to_bf16(x.astype(np.float32)))
+    kinds = (np.asarray, memoryview, WithDlpack, Tensor, lambda x: array.array("d", x) if x.itemsize == 8 else x)
+    for kind in kinds:
+        for dtype in (np.float64, np.float16, np.float32):
+            src = kind(np.array([1.5, 2], dtype))
+            with pytest.raises(TypeError, match=r"; .* rounds it$") as caught:
+                k.cvt_bf16_to_fp32(src)
+            hint = re.search(r"; (.+?) rounds it$", str(caught.value))[1]
+            bits = eval(hint, {**vars(k), "np": np, "src": src, "torch": torch})
+            assert k.cvt_bf16_to_fp32(bits).tolist() == [1.5, 2]
+
+
+def test_bfloat16_of_bytes():
+    with pytest.raises(TypeError, match=r"; .* reads its bytes so$") as caught:
+        k.cvt_bf16_to_fp32(b"\x80\x3f")
+    hint = re.search(r"; (.+?) reads its bytes so$", str(caught.value))[1]
+    bits = eval(hint, {"np": np, "src": b"\x80\x3f"})
+    assert k.cvt_bf16_to_fp32(bits).tolist() == [1]
+
+
 def test_bfloat16_of_floats():
     for dtype, wanted in ((np.float32, True), (np.float64, True), (np.int32, False)):
         src = np.array([1.5, 2], dtype)
@@ -150,11 +209,11 @@ def test_bfloat16_of_floats():
 
 
 def test_what_becomes_an_array():
-    for src in ([1.5, 2], (1.5, 2), 2.5):
+    for src in ([1.5, 2], (1.5, 2), 2.5, range(3), deque([1.5, 2])):
         with pytest.raises(TypeError, match=r"; np.asarray\(src\) makes one$"):
             k.sum(src)
-        assert k.sum(np.asarray(src)) == np.sum(src)
-    for src in (None, "abc", {}, range(3)):
+        assert k.sum(np.asarray(src, float)) == np.sum(src)
+    for src in (None, "abc", {}):
         with pytest.raises(TypeError, match=r"another object with a buffer, not \w+$"):
             k.sum(src)
 
