@@ -28,48 +28,81 @@ constexpr char reduced_shape[] = "that of src without the reduced axes";
 
 enum Reduction { SUM, MEAN, MAXIMUM, MINIMUM, LOGSUMEXP };
 
-// Sums, or means, of rows. Returns false if there is no memory; so do the functions below.
+// Writes the sum of a row of `columns` items, or with `mean` its mean.
+template <typename Sum, typename Out> void finish_sum(Out *dst, size_t row, Sum total, size_t columns, bool mean)
+{
+  if (mean)
+    total = static_cast<Sum>(static_cast<double>(total) / static_cast<double>(columns));
+  const Out result = static_cast<Out>(total);
+  memcpy(reinterpret_cast<char *>(dst) + row * sizeof result, &result, sizeof result);
+}
+
+// Sums, or means, of long rows. sum(to, first, length) sets *to to the sum of the `length` items from `first` on, and
+// returns false if there is no memory. Returns false in this case; so do the functions below.
+template <typename Sum, typename Out, typename F>
+bool sum_pieces(Out *dst, size_t rows, const Pieces &pieces, bool mean, int threads, const F &sum)
+{
+  Scratch<Sum> partial(rows * pieces.count);
+  std::atomic<bool> done(static_cast<bool>(partial));
+  if (!done)
+    return false;
+  for_pieces(rows, pieces, grain, threads, [&](size_t row, size_t i, size_t begin, size_t length) {
+    if (!sum(partial.data() + row * pieces.count + i, row * pieces.columns + begin, length))
+      done = false;
+  });
+  for (size_t row = 0; done && row < rows; row++) {
+    Sum total = 0;
+    for (size_t i = 0; i < pieces.count; i++)
+      total += partial[row * pieces.count + i];
+    finish_sum(dst, row, total, pieces.columns, mean);
+  }
+  return done;
+}
+
+// Sums, or means, of rows.
 template <typename T, typename Out>
 bool sum_of(Out *dst, const T *from, size_t rows, size_t columns, bool mean, int threads)
 {
   using Sum = typename Stubs<T>::Sum;
   const Pieces pieces(columns);
-  Scratch<Sum> partial(pieces.count > 1 ? rows * pieces.count : 0);
-  if (!partial)
-    return false;
-  char *const to = reinterpret_cast<char *>(dst);
-  const auto finish = [&](size_t row, Sum total) {
-    if (mean)
-      total = static_cast<Sum>(static_cast<double>(total) / static_cast<double>(columns));
-    const Out result = static_cast<Out>(total);
-    memcpy(to + row * sizeof result, &result, sizeof result);
-  };
-  if (pieces.count == 1) {
-    parallel_for(
-        0, rows, grain_of(columns, grain),
-        [&](size_t first, size_t last) {
-          constexpr size_t some = 256;
-          Sum sums[some];
-          for (size_t row = first; row < last; row += some) {
-            const size_t count = last - row < some ? last - row : some;
-            Stubs<T>::sum()(sums, from + row * columns, count, columns);
-            for (size_t i = 0; i < count; i++)
-              finish(row + i, sums[i]);
-          }
-        },
-        threads);
-    return true;
-  }
-  for_pieces(rows, pieces, grain, threads, [&](size_t row, size_t i, size_t begin, size_t length) {
-    Stubs<T>::sum()(partial.data() + row * pieces.count + i, from + row * columns + begin, 1, length);
-  });
-  for (size_t row = 0; row < rows; row++) {
-    Sum total = 0;
-    for (size_t i = 0; i < pieces.count; i++)
-      total += partial[row * pieces.count + i];
-    finish(row, total);
-  }
+  if (pieces.count > 1)
+    return sum_pieces<Sum>(dst, rows, pieces, mean, threads, [&](Sum *to, size_t first, size_t length) {
+      Stubs<T>::sum()(to, from + first, 1, length);
+      return true;
+    });
+  parallel_for(
+      0, rows, grain_of(columns, grain),
+      [&](size_t first, size_t last) {
+        constexpr size_t some = 256;
+        Sum sums[some];
+        for (size_t row = first; row < last; row += some) {
+          const size_t count = last - row < some ? last - row : some;
+          Stubs<T>::sum()(sums, from + row * columns, count, columns);
+          for (size_t i = 0; i < count; i++)
+            finish_sum(dst, row + i, sums[i], columns, mean);
+        }
+      },
+      threads);
   return true;
+}
+
+// The same for long rows without gaps whose items have another type: each piece is converted by itself.
+template <typename T, typename Out>
+bool sum_of_converted(Out *dst, const Buffer &src, const Span &span, bool mean, int threads)
+{
+  using Sum = typename Stubs<T>::Sum;
+  Span items = span;
+  items.outer = span.outer * span.n;
+  items.n = 1;
+  const Gather<T> copy = gather_from<T>(src.type(), items);
+  return sum_pieces<Sum>(dst, span.outer, Pieces(span.n), mean, threads, [&](Sum *to, size_t first, size_t length) {
+    Scratch<T> converted(length);
+    if (!converted)
+      return false;
+    copy(converted.data(), src.as<const void>(), items, {first, length, 0, 1});
+    Stubs<T>::sum()(to, converted.data(), 1, length);
+    return true;
+  });
 }
 
 template <typename T> bool extremum_of(T *to, const T *from, size_t rows, size_t columns, bool largest, int threads)
@@ -203,6 +236,9 @@ bool reduce_as(const Buffer &src, Out *out, const Span &span, int threads)
   if constexpr (reduction != LOGSUMEXP)
     if (span.is_regular && span.n > 1 && span.inner >= 16 && src.type() == number_type_of<T>())
       return reduce_columns_as<reduction>(src.as<const T>(), out, span, threads);
+  if constexpr (reduction == SUM || reduction == MEAN)
+    if (span.is_regular && span.inner == 1 && Pieces(span.n).count > 1 && !is_in_place<T>(src, span))
+      return sum_of_converted<T>(out, src, span, reduction == MEAN, threads);
   const auto run = [](Out *to, const T *from, size_t rows, size_t columns, int few) {
     if constexpr (reduction == LOGSUMEXP)
       return logsumexp_of(to, from, rows, columns, few);
@@ -271,7 +307,7 @@ template <Reduction reduction, TypeCount own_types> PyObject *reduce(PyObject *,
     else if (keepdims)
       shape.add(1);
   const ItemType &item = reduction == SUM && type == INT32 ? int64 : number_types[type];
-  Result out;
+  Result out(reduction != MAXIMUM && reduction != MINIMUM);
   if (shape.axes() == 0)
     out.open_number(args[0], args[3], item, reduced_shape);
   else

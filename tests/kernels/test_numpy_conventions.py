@@ -2,6 +2,7 @@
 
 import array
 import ctypes
+import sys
 
 import isagen_kernels as k
 import numpy as np
@@ -178,6 +179,25 @@ def test_dtype_adds_in_that_dtype():
     assert np.array_equal(k.cumsum(x.astype("f8"), dtype="f4"), k.cumsum(x))
 
 
+@pytest.mark.parametrize("name", ["<f4", "=f8", "<i8", "l", "long"] if sys.byteorder == "little" else [">f4", "l"])
+def test_names_of_dtypes_are_numpys(name):
+    wanted = np.sum(np.ones(3, np.int32), dtype=name)
+    if wanted.dtype.itemsize == 8 or wanted.dtype.kind == "f":  # sums of integers are of int64
+        assert same(k.sum(np.ones(3, np.int32), dtype=name), wanted, True)
+
+
+@pytest.mark.parametrize("function", [k.sum, k.mean], ids=["sum", "mean"])
+@pytest.mark.parametrize("size", [2**17 - 1, 2**17, 2**18 + 77])
+def test_long_rows_of_another_dtype_are_added_as_if_they_were_copied(function, size):
+    for source in ("i1", "i4", "f4"):
+        x = numbers((3, size), source)
+        for axis in (None, 1):
+            for threads in (1, 2):
+                got = function(x, axis, dtype="f8", threads=threads)
+                assert np.array_equal(got, function(x.astype("f8"), axis))
+    assert k.sum(x.astype("u1"), dtype="i8") == np.sum(x.astype("u1"), dtype="i8")
+
+
 @pytest.mark.smoke
 def test_scalars_and_arrays_without_axes():
     for x in (np.float32(3), np.array(3, np.float32), np.float64(3)):
@@ -269,7 +289,7 @@ def test_an_axis_out_of_range_is_numpys_error(ours, axis):
 @pytest.mark.parametrize(
     ("axis", "error", "message"),
     [
-        ((0, 0), ValueError, "duplicate value in 'axis'"),
+        ((0, 0), ValueError, "duplicate value in 'axis': name axis 0 once$"),
         ((0, -3), ValueError, "duplicate value in 'axis'"),
         (1.0, TypeError, "axis must be None, an integer or a tuple of integers, not float"),
         ([0, 1], TypeError, "axis must be None, an integer or a tuple of integers, not list"),
