@@ -19,13 +19,13 @@ longer.
 ``threads`` is the largest number of threads of a call. None means OMP_NUM_THREADS, or else the number of CPUs. Calls
 with small arrays, and calls on a busy machine, use one thread.
 
-``isa.report()`` shows which level runs, and ``isa.why("AVX512")`` why. The environment variable ISAGEN_KERNELS_ISA=AVX2
-narrows a process to AVX2 and the levels below.
+``print(isa.report())`` shows which level runs, and ``isa.why("AVX512")`` why. The environment variable
+ISAGEN_KERNELS_ISA=AVX2 narrows a process to AVX2 and the levels below.
 
 Errors: TypeError for a wrong dtype, or for an object that is no array; ValueError for a wrong layout or shape, and for
 an ``out`` that overlaps an argument; numpy.exceptions.AxisError, a ValueError, for an axis that the argument lacks;
 BufferError or, from NumPy, ValueError for a read-only ``out``. Each message names the argument, and, if there is one,
-the call that makes the argument fit.
+the call that makes the argument fit; ``np`` in it is NumPy.
 """
 
 from . import _core
