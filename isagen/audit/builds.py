@@ -48,7 +48,10 @@ def audit_build(folder: Path, baselines: Baselines, progress: Progress) -> Itera
                 if binary.relocatable or not (records_of(binary) or (undecoded and binary.notes(MATRIX_OWNER))):
                     continue
                 any_audited = True
-                yield undecoded or audit_with_plans(binary, path, plans, folder, baseline_of(binary, baselines))
+                if unaudited := undecoded or without_code(binary):
+                    yield unaudited
+                else:
+                    yield audit_with_plans(binary, path, plans, folder, baseline_of(binary, baselines))
         except (IsagenError, OSError) as problem:
             if not undecoded:
                 yield failed_result(str(path), problem)
@@ -70,6 +73,12 @@ def not_decoded(path: Path, shown: str) -> Result | None:
     if architecture is None or is_decoded(architecture):
         return None
     return Result(shown, f"not audited: code for {architecture.shown} is not decoded", decoded=False)
+
+
+def without_code(binary: Binary) -> Result | None:
+    """Return the result of a file that contains debug information and no code; None for other files."""
+    judged = "not audited: debug information only, its code is in another file"
+    return Result(binary.shown, judged, decoded=False) if binary.debug_only else None
 
 
 def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import tempfile
 import zipfile
@@ -17,6 +18,11 @@ from ..model.errors import AuditError
 Progress = Callable[[str, int, int], None]
 
 WHEEL = ".whl"
+WHEELS = (WHEEL, ".conda")  # zip archives that are opened in folders, too
+# Names of archives that may contain machine code, and which are not unpacked where a wheel contains them.
+PACKED = re.compile(r"\.(tar(\.\w+)?|t[gbx]z2?|zip|whl|conda|deb|rpm)\Z", re.IGNORECASE)
+# The first bytes of a Debian package: an archive of the same format as one of objects.
+DEBIAN = b"!<arch>\ndebian-binary"
 # First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order, and
 # universal Mach-O with offsets of 64 bits.
 MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbf")
@@ -74,6 +80,20 @@ def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
             part.write_bytes(data[start : start + size])
             parts.append(part)
     return parts, len(parts) == count
+
+
+def archive_reason(path: Path) -> tuple[str, str]:
+    """Return what an archive of the format of `ar` is, and what to audit in its place."""
+    with path.open("rb") as stream:
+        if stream.read(len(DEBIAN)) == DEBIAN:
+            return "a Debian package", "unpack it (dpkg-deb -x), and audit the folder"
+    return "an archive of objects", "audit what they are linked into"
+
+
+def packed_names(wheel: Path) -> list[str]:
+    """Return the names of the archives in a wheel, which may contain machine code."""
+    with zipfile.ZipFile(wheel) as archive:
+        return list(filter(PACKED.search, archive.namelist()))
 
 
 @contextmanager

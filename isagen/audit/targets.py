@@ -14,8 +14,8 @@ from ..model.errors import AuditError, IsagenError
 from ..model.plan_file import plans_in
 from ..processors.registry import decoded
 from .binaries import audit_foreign, audit_linked
-from .builds import audit_build, audit_with_plans, build_of, is_build, not_decoded
-from .files import UNIVERSAL, WHEEL, Progress, files_in, other_format, split, unpacked
+from .builds import audit_build, audit_with_plans, build_of, is_build, not_decoded, without_code
+from .files import UNIVERSAL, WHEELS, Progress, archive_reason, files_in, other_format, packed_names, split, unpacked
 from .findings import Result, failed_result
 from .records import Baselines, baseline_of, records_of
 
@@ -29,13 +29,18 @@ def audit_each(targets: Sequence[Path], baselines: Baselines, progress: Progress
             yield result if result.target == shown else replace(result, group=result.group or shown)
 
 
-def require_audited(results: Sequence[Result]) -> None:
-    """Raise `AuditError` if there are files with machine code, but none could be audited."""
+def require_audited(targets: Iterable[Path], results: Sequence[Result]) -> None:
+    """Raise `AuditError` if there are files with machine code, and a file cannot be read or no target is a folder.
+
+    A folder may contain files of other processors alone, as a package for these does.
+    """
     if any(result.decoded for result in results):
         return
     for result in results:
         if result.problem:
             raise result.problem
+    if any(target.is_dir() for target in targets):
+        return
     first = results[0]
     message = first.judged.removeprefix("not audited: ")
     raise AuditError(message, where=first.target, remedy=f"only {format_names()} files of {decoded()} are decoded")
@@ -82,7 +87,7 @@ class _Audit:
             yield from audit_build(target, self.baselines, self.progress) if is_built else self._folder(target, shown)
         elif not target.is_file():
             raise AuditError("is no regular file", where=shown, remedy="give the file that contains the code")
-        elif not is_binary(target) and (target.suffix == WHEEL or zipfile.is_zipfile(target)):
+        elif not is_binary(target) and (target.suffix in WHEELS or zipfile.is_zipfile(target)):
             # A binary is no wheel, even if its last bytes look like a zip archive's, for which `is_zipfile` is true.
             yield from self._wheel(target, target.name)
         elif other_format(target) == UNIVERSAL:
@@ -97,7 +102,12 @@ class _Audit:
     def _wheel(self, wheel: Path, shown: str) -> Iterator[Result]:
         self.progress(shown, 0, 0)
         with unpacked(wheel) as folder:
-            yield from self._folder(folder, shown, in_wheel=True)
+            packed = ", ".join(packed_names(wheel))
+            results = self._folder(folder, shown, in_wheel=True)
+            yield from (result for result in results if not (packed and result.empty))
+        if packed:
+            judged = f"not audited: contains {packed}, which is not unpacked; unpack it, and audit the folder"
+            yield Result(shown, judged, decoded=False)
 
     def _folder(self, folder: Path, shown: str, in_wheel: bool = False) -> Iterator[Result]:
         """Audit the files in a folder. An unpacked wheel has its universal files already split; it has no wheels."""
@@ -113,7 +123,7 @@ class _Audit:
             if is_binary(path):
                 code[path] = name
             elif is_archive(path):
-                judged = "not audited: an archive of objects; audit what they are linked into"
+                judged = "not audited: {}; {}".format(*archive_reason(path))
                 results.append(Result(name, judged, decoded=False))
             elif (other := other_format(path)) == UNIVERSAL and not in_wheel:
                 place = parts_folder / str(number)  # files of different folders may have one name
@@ -123,7 +133,7 @@ class _Audit:
                 results += unread
             elif other:
                 results.append(_not_read(name, other))
-            elif path.suffix == WHEEL and not in_wheel:
+            elif path.suffix in WHEELS and not in_wheel:
                 in_this = _or_failed(name, partial(self._wheel, path, name))
                 results += [replace(result, group=name) for result in in_this]
         results += self._together(code)
@@ -157,10 +167,13 @@ class _Audit:
         """Audit a file; `called` are the names of functions that other files call at load."""
         try:
             if is_archive(path):
-                raise AuditError("is an archive of objects", where=shown, remedy="audit what they are linked into")
+                what, remedy = archive_reason(path)
+                raise AuditError(f"is {what}", where=shown, remedy=remedy)
             if undecoded := not_decoded(path, shown):
                 return undecoded
             with open_binary(path, shown) as binary:
+                if debug := without_code(binary):
+                    return debug
                 root, baseline = build_of(path), baseline_of(binary, self.baselines)
                 records = records_of(binary)
                 if binary.relocatable and (records or binary.levels or (root and any(plans_in(root)))):

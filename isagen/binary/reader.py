@@ -31,7 +31,8 @@ class Binary:
     `machine` is the format's number for the processor, and `architecture` is None if the file does not name one. A
     `relocatable` file is an object, and `fixed` files are loaded at the addresses in the file. If a file is `stripped`,
     its only symbols are those that other files can bind to. If `names_tell_levels`, only the names of functions show
-    their levels, so that the levels in a stripped file are unknown. `levels` are the sealed levels whose code the file
+    their levels, so that the levels in a stripped file are unknown. A file of `debug_only` describes code that is in
+    another file. `levels` are the sealed levels whose code the file
     contains. The first item of `sections` stands for "no section". `word` is the number of bytes of a pointer.
 
     A linker script or a program may find any section of an object by name, except those of `code_and_constants`:
@@ -42,7 +43,7 @@ class Binary:
     format: str
     unreadable: str  # the start of the error for a damaged file
     sections: Sequence[Section]
-    relocatable, fixed, stripped, names_tell_levels = True, False, False, False
+    relocatable, fixed, stripped, names_tell_levels, debug_only = True, False, False, False, False
     levels: frozenset[str] = frozenset()
     code_and_constants: tuple[str, ...] = ()
     comdat_flag = 0

@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     with Progress() as line:
         audits = audit_each(options.targets, _baselines(options.baseline), line.show)
         results = [without_allowed(result, entries) for result in audits]
-    require_audited(results)
+    require_audited(options.targets, results)
     if options.format == "json":
         data = as_data(results, fail_on, entries, brief=options.summary, counted=options.list_counted)
         flush(json.dumps(data, separators=(",", ":")) + "\n")
@@ -115,11 +115,12 @@ def kinds_of(text: str) -> Collection[str] | None:
     words = text.lower().replace(",", " ").split()
     if words in ([DEFAULT], [NONE]):
         return None if words == [DEFAULT] else frozenset()
-    kinds = (*KINDS, ALL)
     for word in words or [text]:
-        if word not in kinds:
+        if word in (NONE, DEFAULT):
+            raise AuditError(f"{word!r} stands alone", where="--fail-on", remedy="remove it, or the other words")
+        if word not in (*KINDS, ALL):
             message = f"there is no kind of finding {word!r}"
-            raise AuditError(message, where="--fail-on", remedy=did_you_mean(word, kinds))
+            raise AuditError(message, where="--fail-on", remedy=did_you_mean(word, (*KINDS, ALL, NONE, DEFAULT)))
     return frozenset(KINDS) if ALL in words else frozenset(words)
 
 

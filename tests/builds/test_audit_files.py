@@ -10,10 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from isagen.audit.data import summaries
+from isagen.audit.records import Baseline
+from isagen.audit.targets import audit_each
 from isagen.binary.mangling import demangle
 from isagen.model.errors import AuditError
+from isagen.processors.table import load_table
 from support.damaged import mutations
 from support.foreign import AVX2, CALLS, CONSTRUCTOR, DOUBLE, EXPORTED, audit, counted, findings, run
+
+BASELINES = {"x86": Baseline("X86_64", load_table("x86-64", Path(), "").required_features("X86_64"))}
 
 
 @pytest.mark.smoke
@@ -139,8 +145,48 @@ def test_one_file_that_cannot_be_read_leaves_the_others_audited(link, tmp_path):
         audit(folder / "parts.a")
     for path in folder.glob("*.so"):
         path.unlink()
-    with pytest.raises(AuditError, match=r"parts\.a: an archive of objects; audit what they are linked into"):
-        audit(folder)
+    assert audit(folder).judged == "not audited: an archive of objects; audit what they are linked into"
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("options", [["-g"], []])
+def test_a_file_of_debug_information_is_not_said_to_be_sound(link, tmp_path, options):
+    library = link(CONSTRUCTOR, *options)
+    folder = tmp_path / "debug"
+    folder.mkdir()
+    run("objcopy", "--only-keep-debug", library, folder / "planted.debug")
+    said = "debug information only, its code is in another file"
+    assert (audit(folder).judged, audit(folder).decoded) == (f"not audited: {said}", False)
+    with pytest.raises(AuditError, match=said):
+        audit(folder / "planted.debug")
+
+
+def test_packages_that_are_not_unpacked_are_not_said_to_be_sound(link, tmp_path):
+    house = tmp_path / "house"
+    house.mkdir()
+    for name, packed in (("one.conda", "pkg-one.tar.zst"), ("two.whl", "two/data.tar.gz"), ("three.whl", "lib.tgz")):
+        with zipfile.ZipFile(house / name, "w") as package:
+            package.writestr(packed, b"anything")
+            package.writestr("two.py", b"")
+    results = {Path(result.target).name: result for result in audit_each([house], {})}
+    assert len(results) == 3 and not any(result.decoded or result.empty for result in results.values())
+    assert results["one.conda"].judged.startswith(
+        "not audited: contains pkg-one.tar.zst, which is not unpacked; unpack"
+    )
+    assert {one.state for one in summaries(results.values())} == {"skip"}
+    with zipfile.ZipFile(house / "two.whl", "a") as package:
+        package.write(link("int f(void) { return 1; }"), "two/_core.so")
+    assert [one.line() for one in summaries(audit_each([house / "two.whl"], BASELINES))] == [
+        f"ok     {house}/two.whl: 2 files, 0 load, 0 unproven; not audited 1"
+    ]
+
+
+def test_a_package_of_debian_is_no_archive_of_objects(tmp_path):
+    (tmp_path / "debian-binary").write_text("2.0\n")
+    run("ar", "rcs", tmp_path / "one.deb", tmp_path / "debian-binary")
+    with pytest.raises(AuditError, match=r"is a Debian package\n.*dpkg-deb -x"):
+        audit(tmp_path / "one.deb")
+    assert audit(tmp_path).judged.startswith("not audited: a Debian package; unpack it (dpkg-deb -x)")
 
 
 def test_a_library_that_holds_the_end_of_an_archive(link):

@@ -102,5 +102,5 @@ def audit_targets(targets: Sequence[Path], baseline: Baseline) -> list[Result]:
     Raises `AuditError` where nothing can.
     """
     results = list(audit_each(targets, {"x86": baseline}))
-    require_audited(results)
+    require_audited(targets, results)
     return results

@@ -119,7 +119,9 @@ def test_kinds_to_fail_on(text, kinds):
     [
         ("load,bindabel", "there is no kind of finding 'bindabel'", "did you mean 'bindable'?"),
         ("qqqq", "there is no kind of finding 'qqqq'", "known: baseline, level, load"),
-        ("load,none", "there is no kind of finding 'none'", ""),
+        ("load,none", "'none' stands alone", "remove it"),
+        ("none,default", "'none' stands alone", "remove it"),
+        ("nome", "there is no kind of finding 'nome'", "did you mean 'none'?"),
         (" ,", "there is no kind of finding ' ,'", "known: baseline, level, load"),
     ],
 )
