@@ -21,7 +21,7 @@ from ..planning.config import DEFAULT_TABLE
 from ..probe.compiler import find_compiler
 from ..processors.flags import compiler_family
 from ..processors.registry import processor_of_family, this_cpu_family
-from .meson_files import KERNELS, LINKS, MODULE, NAME, SETS, Sources, without_comments
+from .meson_files import KERNELS, LINKS, MODULE, NAME, ONE_SET, SETS, Sources, without_comments
 
 # The oldest versions that the project is tested with.
 MESON = "1.0.1"
@@ -70,7 +70,8 @@ def examine_tools(folder: Path) -> Iterator[Check]:
     decodable = processor_of_family(this_cpu_family()).decodable
     if decodable is not None and not decodable.installed:
         name = decodable.distribution
-        yield Check(True, f"{name} is not installed: no instruction is counted, no link audited (pip install {name})")
+        message = f"{name} is not installed: no instruction is counted, and no link is audited"
+        yield Check(False, message, f"pip install {name}")
 
 
 def examine_files(folder: Path) -> Iterator[Check]:
@@ -169,7 +170,11 @@ def _statements(sources: Sources, fragment: str) -> Iterator[Check]:
         remedy = f"write subdir('{inner}') after {kernels}, and before the target that takes {dependency}"
         yield Check(False, f"{main}: subdir('{inner}') is missing", remedy)
     use, module = sources.find(r"\bisa_kernels_deps?\b(?!\s*=[^=])"), sources.find(MODULE)
-    if use:
+    last = sources.find(r"\bisa_kernels_dep\b") if several and not sources.find(ONE_SET) else ""
+    if last:
+        message = f"{last}: isa_kernels_dep contains only the last of isa_sets"
+        yield Check(False, message, "write isa_kernels_deps['NAME']")
+    elif use:
         yield Check(True, f"{use}: {dependency} is used")
     elif module:
         yield Check(True, f"{module}: the kernels are a whole module, which the fragment links")
@@ -192,6 +197,22 @@ def _files(sources: Sources, fragment: str) -> Iterator[Check]:
         text = without_comments((folder / options).read_text(encoding="utf-8", errors="replace"))
         lacking = [option for option in OPTIONS if f"'{option}'" not in text]
         yield Check(not lacking, f"{options}: {', '.join(lacking) or 'no option of isagen'} is missing", INIT)
+    yield from _tracked(folder, (options, fragment))
+
+
+def _tracked(folder: Path, names: Sequence[str]) -> Iterator[Check]:
+    """Check that git tracks files and folders, if it tracks meson.build: an sdist contains what git tracks."""
+    git = shutil.which("git")
+    if git is None:
+        return
+    listing = [git, "-C", str(folder), "ls-files", "-z"]
+    done = subprocess.run([*listing, "--", NAME], capture_output=True, text=True, check=False)
+    if done.returncode or not done.stdout:
+        return
+    lacking = subprocess.run([*listing, "--others", "--", *names], capture_output=True, text=True, check=False).stdout
+    for path in filter(None, lacking.split("\0")):
+        if not path.endswith(".orig"):  # `isagen init --force` writes it
+            yield Check(False, f"{path}: git does not track it, so an sdist lacks it", f"git add -f {path}, and commit")
 
 
 def _build_system(folder: Path) -> tuple[str, tuple[str, ...]]:

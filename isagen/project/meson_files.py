@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 NAME = "meson.build"
 FRAGMENT = re.compile(r"--fragment-format=")
 KERNELS = r"\bisa_(?:kernels|sets)\s*\+?=(?!=)"
+ONE_SET = r"\bisa_kernels(?:_dep)?\s*\+?=(?!=)"
 SETS = r"\bisa_sets\s*\+?=(?!=)"
 MODULE = r"\bisa_module\s*=(?!=)|'module'\s*:"
 EXTRAS = rf"{MODULE}|\bisa_(?:generated|c_pch|cpp_pch)\s*\+?=(?!=)|'(?:generated|c_pch|cpp_pch)'\s*:"

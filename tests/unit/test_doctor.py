@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,9 +10,12 @@ import pytest
 
 from isagen.cli import main
 from isagen.model.errors import ProjectError
+from isagen.processors.processor import DecodableCode
+from isagen.processors.registry import this_cpu_family
 from isagen.project.doctor import examine, examine_files, examine_tools
 from isagen.project.init import init_project
 from isagen.project.meson_files import without_comments
+from support.projects import need
 
 INIT = "run `isagen init`, and commit what it writes"
 KERNELS = "isa_kernels = files('kernels/dot.cpp', 'kernels/level.cpp')\n"
@@ -132,6 +136,42 @@ def test_a_project_of_sets_is_told_of_its_sets(project):
             "give the target dependencies: isa_kernels_deps['NAME']",
         ),
     ]
+
+
+def test_the_dependency_of_the_last_set_is_a_problem(project):
+    edit(project, "meson.build", KERNELS, "isa_sets = {'one': {'kernels': files('kernels/dot.cpp')}}\n")
+    assert problems(project) == [
+        ("meson.build:10: isa_kernels_dep contains only the last of isa_sets", "write isa_kernels_deps['NAME']"),
+    ]
+    edit(project, "meson.build", "isa_sets", "isa_kernels = files('kernels/level.cpp')\nisa_sets")
+    assert problems(project) == []  # of another fragment
+
+
+def test_files_that_git_does_not_track_are_not_in_an_sdist(project):
+    need("git")
+
+    def git(*words):
+        subprocess.run(["git", "-C", project, *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    assert problems(project) == []  # nothing was added yet
+    with (project / ".gitignore").open("a") as ignored:
+        ignored.write("/isagen/\n")
+    git("add", "meson.build", "meson_options.txt", ".gitignore")
+    assert problems(project) == [
+        (f"{path}: git does not track it, so an sdist lacks it", f"git add -f {path}, and commit")
+        for path in ("isagen/isa.toml", "isagen/meson.build")
+    ]
+    git("add", "-f", "isagen")
+    assert problems(project) == []
+
+
+def test_a_decoder_that_is_not_installed_is_a_problem(project, monkeypatch):
+    if this_cpu_family() != "x86_64":
+        pytest.skip("the decoders of other processors are isagen's own")
+    monkeypatch.setattr(DecodableCode, "installed", False)
+    said = "iced-x86 is not installed: no instruction is counted, and no link is audited"
+    assert problems(project, examine_tools) == [(said, "pip install iced-x86")]
 
 
 @pytest.mark.parametrize(
