@@ -221,7 +221,7 @@ def check_empty(folder: Path) -> None:
             "exists already, but there is no meson.build",
             where=str(folder / names[0]),
             remedy="isagen works in projects that Meson builds: write a meson.build, and run `isagen init` again. "
-            "In an empty folder, it writes a whole project",
+            "For a new project, name a new folder: `isagen init NEW_FOLDER`",
         )
 
 
