@@ -110,7 +110,7 @@ def _selected(here: Selection) -> str:
         return "nothing: CPU or OS lack features of every level that is built and allowed"
     decided = here.asked == here.selected or (here.excluded and not here.asked)
     asked = f", as {here.variable}={here.override} says" if here.override and decided else ""
-    return f"{here.selected}{asked or ', the best level that CPU and OS support'}"
+    return f"{here.selected}{asked or ', the best built level that CPU and OS support'}"
 
 
 def _text(text: str, style: str = "") -> Text:

@@ -88,8 +88,9 @@ def flags_text(level: LevelRow) -> list[str]:
 
 
 def own_features(matrix: Matrix, level: LevelRow) -> tuple[str, ...]:
-    """Return the features that a level needs beyond those of the levels that it requires."""
-    lower = {name for other in matrix.levels if other.name in level.requires for name in other.features}
+    """Return the features that a level needs beyond those of the built levels that it requires."""
+    required = (other for other in matrix.levels if other.name in level.requires and other.verdict == BUILT)
+    lower = {name for other in required for name in other.features}
     return tuple(name for name in level.features if name not in lower)
 
 

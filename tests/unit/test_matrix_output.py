@@ -14,7 +14,7 @@ from isagen.matrix.paths import without_paths, word_without_path
 from isagen.matrix.planned import public
 from isagen.matrix.selection import Selection
 from isagen.matrix.terminal import print_matrix
-from isagen.matrix.words import code_bytes, level_cells, size_text, width_text
+from isagen.matrix.words import code_bytes, level_cells, own_features, size_text, width_text
 from isagen.model.errors import AuditError
 from isagen.model.matrix import Alias, Matrix, MatrixCell
 from isagen.model.matrix_notes import LONGEST, pack, unpack
@@ -88,15 +88,15 @@ def places(line: str) -> list[int]:
 @pytest.mark.parametrize(
     ("here", "said"),
     [
-        (Selection(selected="AVX2"), ["runs here: AVX2, the best level that CPU and OS support"]),
+        (Selection(selected="AVX2"), ["runs here: AVX2, the best built level that CPU and OS support"]),
         (Selection(selected="AVX2", variable="X", override="avx2", asked="AVX2"), ["runs here: AVX2, as X=avx2 says"]),
         (
             Selection(selected="AVX2", variable="X", override="avx512", asked="AVX512", excluded=("AMX",)),
-            ["runs here: AVX2, the best level that CPU and OS support"],
+            ["runs here: AVX2, the best built level that CPU and OS support"],
         ),
         (
             Selection(selected="AVX2", variable="X", override="bogus"),
-            ["runs here: AVX2, the best level that CPU and OS support"],
+            ["runs here: AVX2, the best built level that CPU and OS support"],
         ),
         (Selection(), ["runs here: nothing: CPU or OS lack features of every level that is built and allowed"]),
         (Selection("it is built for arm64"), []),
@@ -105,6 +105,16 @@ def places(line: str) -> list[int]:
 )
 def test_the_level_that_runs_here(here, said):
     assert [line for line in lines(matrix_of(), 100, here=here) if line.startswith("runs here")] == said
+
+
+def test_a_level_adds_what_no_built_level_below_it_has():
+    """A disabled level has no row of its own, so that the next one has its features."""
+    matrix = matrix_of()
+    levels = (replace(one, verdict="disabled") if one.name == "AVX512" else one for one in matrix.levels)
+    off = replace(matrix, levels=tuple(levels))
+    assert own_features(off, off.level("AVX2")) == own_features(matrix, matrix.level("AVX2"))
+    both = (*own_features(matrix, matrix.level("AVX512")), *own_features(matrix, matrix.level("AVX512_VNNI")))
+    assert own_features(off, off.level("AVX512_VNNI")) == both
 
 
 def test_what_is_not_compiled_is_not_called_built():
