@@ -57,9 +57,14 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
     cell = kernel.levels[level.name]
     because, predicate = _cause(matrix, level, cell, here)
     running = _running(matrix, kernels, here)
-    if because is Because.NOT_PREFERRED and running == (kernel, level.name):
-        because = Because.SELECTED
-        predicate = "is selected: no better level that runs here has a function for its stubs"
+    if because is Because.NOT_PREFERRED and running is not None and running[0] == kernel:
+        at = running[1]
+        if at == level.name:
+            because = Because.SELECTED
+            predicate = "is selected: no better level that runs here has a function for its stubs"
+        elif (cell.folded or level.name) == kernel.levels[at].folded:
+            because = Because.SELECTED
+            predicate = f"runs here: {at} is preferred, but its code is the same, and is linked once"
     if cell.verdict == BUILT and cell.stubs == () and any(other.stubs for other in kernel.levels.values()):
         because = Because.NO_STUB
         predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
@@ -125,7 +130,7 @@ def _cause(matrix: Matrix, level: LevelRow, planned: LevelRow | MatrixCell, here
         if here.asked == level.name:
             return Because.SELECTED, f"is selected: {here.variable} asks for it, and CPU and OS support it"
         within = f" and that {here.variable}={here.override} allows" if here.excluded else ""
-        return Because.SELECTED, f"is selected: the best level that CPU and OS support{within}"
+        return Because.SELECTED, f"is selected: the best built level that CPU and OS support{within}"
     allows = f"allows only {here.asked} and what it requires" if here.asked else "switches it off"
     clause = f"is built and supported, but {here.variable}={here.override} {allows}"
     if not here.selected:

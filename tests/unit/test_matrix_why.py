@@ -93,7 +93,7 @@ def test_selected(matrix):
     because, said = answer(matrix, "AVX512_BF16", at(matrix, lacks))
     assert (because, said) == (
         Because.SELECTED,
-        "AVX512_BF16 is selected: the best level that CPU and OS support",
+        "AVX512_BF16 is selected: the best built level that CPU and OS support",
     )
 
 
@@ -108,7 +108,7 @@ def test_selected_below_a_level_that_is_switched_off(matrix):
     machine = at(matrix, HELLO_ISA="-AVX512")
     because, said = answer(matrix, machine.selected, machine)
     assert because is Because.SELECTED
-    assert said.endswith("the best level that CPU and OS support and that HELLO_ISA=-AVX512 allows")
+    assert said.endswith("the best built level that CPU and OS support and that HELLO_ISA=-AVX512 allows")
 
 
 def test_narrowed_by_the_override(matrix):
@@ -247,3 +247,20 @@ def test_what_a_kernel_runs_instead(matrix):
     narrowed = at(off, lacks, **{off.override: "DEFAULT"})
     assert runs_here(off, "AVX512", narrowed) == ["runs here: the copy of DEFAULT"]
     assert runs_here(off, "AVX512", Selection("it is built for arm64")) == []
+
+
+def test_a_copy_that_runs_because_the_preferred_level_s_has_the_same_code(matrix):
+    """What already runs needs no advice."""
+    folds = with_cell(matrix, "AMX", folded="AVX2")
+    for name, lower in (("AVX2", ""), ("AVX512", "AVX2")):
+        both = with_cell(folds, name, folded=lower)
+        found = explain(both, name, both.kernels[0].source, at(both))
+        assert found.because is Because.SELECTED
+        assert found.sentence.endswith(
+            f" at {name} runs here: AMX is preferred, but its code is the same, and is linked once"
+        )
+        assert "runs here: the copy of AVX2, because AMX's has the same code" in found.details
+        assert not any(line.startswith("to run it") for line in found.details)
+    other = explain(folds, "AVX512", folds.kernels[0].source, at(folds))
+    assert other.because is Because.NOT_PREFERRED
+    assert "to run it: HELLO_ISA=AVX512" in other.details
