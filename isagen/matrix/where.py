@@ -60,14 +60,16 @@ def find_matrices(where: str) -> list[Found]:
     files = _relative(path) if path.is_dir() else {path: where} if path.is_file() else {}
     if not any(is_binary(file) or file.suffix == WHEEL for file in files) and not path.is_file():
         # A module may have the name of a folder here.
-        if plans := _editable_plans(where):
+        if plans := _editable_plans(*where.split(".")):
             return _in_builds(where, plans)
         if module := _located(where):
             inside = _relative(module) if module.is_dir() else {}
             names = {file: ".".join((where, *name.partition(".")[0].split("/"))) for file, name in inside.items()}
             return _in_files(where, names or {module: where}, modules=True)
     if not path.exists():
-        raise ProjectError("is no folder, file or installed module", where=where, remedy=_wanted())
+        raise ProjectError(
+            "is no folder, file or installed module", where=where, remedy=_modules_of(where) or _wanted()
+        )
     return _in_files(where, files)
 
 
@@ -118,18 +120,22 @@ def _failed_since(plan: Path) -> bool:
     return False
 
 
-def _editable_plans(module: str) -> list[Path]:
-    """Return the plans in the build folder of a module that meson-python installed editable (PEP 660).
+def _editable_plans(package: str, *rest: str) -> list[Path]:
+    """Return the plans in the build folder of a package that meson-python installed editable (PEP 660).
 
     The distribution's metadata name the folder. A search for the module would call meson-python's finder, which
-    rebuilds it.
+    rebuilds it. If `rest` names a module of the package, the folder must contain an extension module of its name.
     """
-    folder, editable = installed_from(module)
+    folder, editable = installed_from(package)
     if not (folder and editable):
         return []
     project = Path(folder)
     default = project / f"build/cp{sys.version_info.major}{sys.version_info.minor}"  # of meson-python
-    return list(plans_in(default if default.is_dir() else project))
+    build = default if default.is_dir() else project
+    names = {rest[-1] + suffix for suffix in EXTENSION_SUFFIXES} if rest else set()
+    if rest and not any(path.name in names for path in files_in(build)):
+        return []
+    return list(plans_in(build))
 
 
 def installed_from(distribution: str) -> tuple[str, bool]:
@@ -204,6 +210,13 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
     else:
         message, remedy = "no build of isagen is here", _wanted()
     return ProjectError(message, where=where, remedy=remedy)
+
+
+def _modules_of(distribution: str) -> str:
+    """Return a remedy that names the modules of an installed distribution; "" if there is none of this name."""
+    modules = (name for name, names in metadata.packages_distributions().items() if distribution in names)
+    named = ", ".join(sorted(modules))
+    return f"an installed distribution has this name; give the name of its module: {named}" if named else ""
 
 
 def _wanted() -> str:
