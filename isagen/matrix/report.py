@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import metadata
+from pathlib import Path
 
 from ..model.errors import IsagenError
 from ..model.matrix import LevelRow, Matrix
@@ -86,7 +87,9 @@ def _machine(matrix: Matrix) -> Iterator[tuple[str, str]]:
 
 def loaded(module: str) -> str:
     """Import a module in a separate process, and return the text of its isa.report(), or why there is none."""
-    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, module]
+    # With -c, a folder here would hide an installed module of its name. This process found the module in its own path.
+    safe = [] if {"", str(Path.cwd())} & {*sys.path} else ["-P"]
+    command = [sys.executable, *safe, "-W", "ignore", "-c", SCRIPT, module]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST, check=False)
     except subprocess.TimeoutExpired:

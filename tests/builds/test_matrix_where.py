@@ -1,6 +1,7 @@
 """The matrix wherever a build is: folders, binaries, wheels, installed modules; and its numbers against binutils'."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -97,10 +98,22 @@ def test_a_module_that_is_installed_editable(house, tmp_path):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hello\nVersion: 0.1.0\n")
     origin = {"dir_info": {"editable": True}, "url": house.project.folder.as_uri()}
     (info / "direct_url.json").write_text(json.dumps(origin))
-    assert data_at(house, "hello", PYTHONPATH=str(tmp_path)) == data_at(house, "build")
+    for where in ("hello", "hello._core"):
+        assert data_at(house, where, PYTHONPATH=str(tmp_path)) == data_at(house, "build")
+    said = ask(house.project, "matrix", "hello._cord", check=False, PYTHONPATH=str(tmp_path))
+    assert "hello._cord: is no folder, file or installed module" in said
     (info / "direct_url.json").write_text(json.dumps({**origin, "dir_info": {}}))
     said = ask(house.project, "matrix", "hello", check=False, PYTHONPATH=str(tmp_path))
     assert "hello: no build of isagen is here" in said
+
+
+def test_the_name_of_a_distribution_gets_the_names_of_its_modules(house, tmp_path):
+    (tmp_path / "hi_there-0.1.dist-info").mkdir()
+    info = {"METADATA": "Metadata-Version: 2.1\nName: hi-there\nVersion: 0.1\n", "top_level.txt": "hello\n"}
+    for name, text in info.items():
+        (tmp_path / "hi_there-0.1.dist-info" / name).write_text(text)
+    said = ask(house.project, "matrix", "hi-there", check=False, PYTHONPATH=str(tmp_path))
+    assert said.endswith("\n  an installed distribution has this name; give the name of its module: hello\n")
 
 
 def test_a_build_that_cannot_be_read_hides_no_other(house):
@@ -275,6 +288,16 @@ def test_a_module_whose_import_fails_is_reported(house, tmp_path):
     (tmp_path / "site/hello/__init__.py").write_text("raise ImportError('no luck')")
     said = ask(house.project, "report", "hello", PYTHONPATH=str(tmp_path / "site"))
     assert said.endswith("importing it failed: ImportError: no luck\n")
+
+
+def test_a_folder_here_does_not_hide_an_installed_module_from_the_report(house, tmp_path):
+    """As from the command `isagen`: its path has the folder of commands, not this one."""
+    (tmp_path / "hello").mkdir()
+    (tmp_path / "hello/__init__.py").write_text("raise ImportError('the source')")
+    command = [sys.executable, "-P", "-m", "isagen", "report", "hello"]
+    environment = {**os.environ, "PYTHONPATH": str(house.site)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert "\n### hello._core: " in done.stdout
 
 
 def test_a_module_in_a_python_without_zlib(house):
