@@ -44,7 +44,7 @@ class Isa:
         """Return why a level is or is not in use, or which level's copy a stub calls."""
         if said := called(level):
             return said
-        name = known(level, True)
+        name = known(level, *stub_hint(level))
         built, supported, missing = self.levels[name]
         if name == self.current:
             return f"{name} is in use"
@@ -59,21 +59,20 @@ class Isa:
 
     def report(self):
         """Return a text for a bug report, as Markdown."""
-        import os
         import platform
 
         plan = planned()
         compilers = ", ".join(one["name"] for one in plan.get("compilers", {}).values())
-        said = [f"{one} {f'= {os.environ[one]!r} now' if one in os.environ else 'is not set'}" for one in overrides]
         lines = [f"### {__name__}: {self.current} in use"]
         lines += [f"- built by: isagen {plan['isagen']}, {compilers}, table {plan['table']}"] if plan else []
         lines += [
-            f"- override: {', '.join(said) or 'there is none'}",
+            f"- override: {', '.join(map(override_text, overrides)) or 'there is none'}",
+            *([f"- {warning}"] if warning else []),
             f"- OS: {platform.system()} {platform.release()}, {platform.machine()}",
             f"- Python: {platform.python_implementation()} {platform.python_version()}",
         ]
         lines += [f"- {self.why(level)}" for level in self.levels]
-        lines += [f"- {stub}: {selected or 'no level'}" for stub, selected, *_ in stubs()]
+        lines += [f"- {stub}: {copy_text(selected, copy)}" for stub, selected, copy, _ in stubs()]
         return "\n".join(lines)
 
     def use(self, level):
@@ -128,21 +127,44 @@ def calls(stub, level, copy):
     return f"{stub} calls the copy of {copy}{why}"
 
 
-def known(level, or_stub=False):
+def copy_text(level, copy):
+    return f"{level} (the copy of {copy})" if copy != level else level or "no level"
+
+
+def known(level, wrong="is not a level", hint=""):
     name = str(level).upper()
     if name not in isa.levels:
-        like = [stub for stub, *_ in stubs() if level and str(level) in stub]
-        hint = "; isa.kernels lists the stubs" if or_stub and stubs() else ""
-        hint = f"; stubs with this in their names: {', '.join(like)}" if like else hint
-        raise ValueError(f"{level!r} is not a level; levels: {', '.join(isa.levels)}{hint}")
+        raise ValueError(f"{level!r} {wrong}; levels: {', '.join(isa.levels)}{hint}")
     return name
 
 
-def variable():
+def stub_hint(name):
+    like = [stub for stub, *_ in stubs() if name and f"_{name}_" in f"_{stub}_"]
+    few = f"stubs with this in their names: {', '.join(like)}" if 0 < len(like) <= 10 else "isa.kernels lists the stubs"
+    return ("is neither a level nor a stub", f"; {few}") if stubs() else ()
+
+
+def environment():
     import os
 
-    found = [one for one in overrides if os.environ.get(one, "").strip()]
+    return {one: os.environ.get(one, "") for one in overrides}
+
+
+at_load = environment()
+
+
+def variable():
+    found = [one for one in overrides if at_load[one].strip()]
     return (found or overrides)[0]
+
+
+def override_text(name):
+    now, before = environment()[name], at_load[name]
+    if now == before:
+        return f"{name} = {now!r}" if now else f"{name} is not set"
+    changed = f"set to {now!r}" if now else "unset"
+    was = f"was {before!r}" if before else "was not set"
+    return f"{name} {was} when the module was loaded; {changed} later, without effect"
 
 
 def planned():

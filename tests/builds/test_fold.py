@@ -110,14 +110,15 @@ WHY = """
 import json, folds
 isa = folds.isa
 usable = [level for level, (built, supported, _) in isa.levels.items() if built and supported]
-print(json.dumps({level: isa.use(level) and {stub: isa.why(stub) for stub in isa.kernels} for level in usable}))
+why = {level: isa.use(level) and {stub: isa.why(stub) for stub in isa.kernels} for level in usable}
+print(json.dumps([why, {level: isa.use(level) and isa.report().splitlines() for level in usable}]))
 """
 
 
 def test_isa_says_whose_copy_runs(both):
     for project in both:
         (extension,) = project.path("").glob("folds*.so")
-        said = json.loads(project.run("python3", "-c", WHY, PYTHONPATH=str(project.path(""))).stdout)
+        said, report = json.loads(project.run("python3", "-c", WHY, PYTHONPATH=str(project.path(""))).stdout)
         assert said
         for kernel in matrix(project, extension)["kernels"]:
             for level, cell in kernel["levels"].items():
@@ -125,6 +126,7 @@ def test_isa_says_whose_copy_runs(both):
                 copy = f"{lower}, because {level}'s has the same code" if lower else level
                 for stub in cell["stubs"] if level in said else ():
                     assert said[level][stub] == f"{stub} calls the copy of {copy}"
+                    assert f"- {stub}: {level}{f' (the copy of {lower})' if lower else ''}" in report[level]
 
 
 def test_fewer_bytes_and_nothing_to_audit(both):

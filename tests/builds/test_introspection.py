@@ -127,7 +127,8 @@ def test_why(module, levels, avx2):
     )
     assert asks in said[1]
     assert said[2] == "AMX is not built: disabled by the Meson option isa_levels"
-    assert said[3].startswith("'AVX3' is not a level; levels: DEFAULT, AVX2, ")
+    assert said[3].startswith("'AVX3' is neither a level nor a stub; levels: DEFAULT, AVX2, ")
+    assert said[3].endswith("; isa.kernels lists the stubs")
 
 
 def test_why_of_a_stub(module, levels):
@@ -294,6 +295,18 @@ def test_a_value_is_read_once(module, levels, avx2):
         value="avx2",
     )
     assert said.splitlines() == ["AVX2 AVX2"] * 2
+
+
+def test_the_report_tells_what_the_override_was_when_the_module_was_loaded(module, levels, avx2):
+    before, name = f"import os; os.environ['{module.override}']", module.override
+    said = module.run(f"{before} = 'AVX2'; print(isa.report())")
+    assert f"- override: {name} was not set when the module was loaded; set to 'AVX2' later, without effect\n" in said
+    said = module.run(f"{before} = ''; print(isa.report())", value="avx2")
+    assert f"- override: {name} was 'avx2' when the module was loaded; unset later, without effect\n" in said
+    said = module.run("print(isa.report())", value="avx2")
+    assert f"- override: {name} = 'avx2'\n- OS: " in said
+    said = module.run("print(isa.report())", value="AVX3", flags=["-W", "ignore"])
+    assert f"- override: {name} = 'AVX3'\n- {name}=AVX3 is not a level, and is ignored; levels: DEFAULT" in said
 
 
 @pytest.mark.parametrize("module", [MODULES["pybind11"]], ids=["pybind11"], indirect=True)
