@@ -13,6 +13,8 @@ from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .selection import Selection
 from .words import count_text, facts, level_cells, size_text, width_text
 
+MANY = 10  # an error lists no more names
+
 
 class Because(StrEnum):
     """The reason for the state of a level or cell."""
@@ -170,7 +172,7 @@ def _level(matrix: Matrix, name: str) -> LevelRow:
         raise ProjectError(
             f"there is no level {name!r} in table {matrix.table}",
             where=matrix.project,
-            remedy=limit or did_you_mean(name.upper(), names),
+            remedy=limit or f"{did_you_mean(name.upper(), names)}; usage: isagen why LEVEL [KERNEL] WHERE",
         )
     return level
 
@@ -191,7 +193,11 @@ def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
     )
     if not found:
         names = [name for source, own in stubs.items() for name in (source, *own)]
-        raise ProjectError(f"there is no kernel {name!r}", where=matrix.project, remedy=did_you_mean(name, names))
+        like = [one for one in names if f"_{name}_" in f"_{one}_"]
+        remedy = did_you_mean(name, like or names)
+        if not like and len(names) > MANY and remedy.startswith("known: "):
+            remedy = "`isagen matrix WHERE` lists the kernels"
+        raise ProjectError(f"there is no kernel {name!r}", where=matrix.project, remedy=remedy)
     if len(found) > 1 and found != having:
         remedy = "give more of its path: " + ", ".join(kernel.source for kernel in found)
         raise ProjectError(f"{name!r} is the name of several kernels", where=matrix.project, remedy=remedy)

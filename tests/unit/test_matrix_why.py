@@ -221,6 +221,17 @@ def test_names_that_are_not_there(matrix):
         explain(matrix, "AVX2", "sofmax.cpp", at(matrix))
 
 
+def test_an_unknown_name_gets_few_names_and_the_usage(matrix):
+    with pytest.raises(ProjectError, match=r"; usage: isagen why LEVEL \[KERNEL\] WHERE$"):
+        explain(matrix, "sumsq", "", at(matrix))
+    stubs = (*(f"max_{number}_stub" for number in range(20)), "row_min_stub")
+    many = with_cell(matrix, "DEFAULT", stubs=stubs)
+    with pytest.raises(ProjectError, match=r"'zzz'\n  `isagen matrix WHERE` lists the kernels$"):
+        explain(many, "AVX2", "zzz", at(many))
+    with pytest.raises(ProjectError, match=r"'min'\n  (did you mean 'row_min_stub'\?|known: row_min_stub)$"):
+        explain(many, "AVX2", "min", at(many))
+
+
 def test_the_selection_is_that_of_the_generated_code(matrix):
     """A partial order: an override to AVX512 does not allow AVX2_VNNI, which it does not require."""
     assert at(matrix).selected == "AMX"
