@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     names = [name for name in re.split(r"[\s,]+", options.levels) if name]
     matrices = selectable_matrices(options.of)
     levels = wanted_levels(matrices, names)
-    runs = list(run_levels(matrices, levels, options.args, options.emulated))
+    runs = list(run_levels(options.of, matrices, levels, options.args, options.emulated))
     if options.format == "json":
         write_data(options, {"command": options.args, "levels": [asdict(one) for one in runs]})
     else:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..matrix.selection import unknown_features
-from ..model.errors import ConfigError, ProjectError, did_you_mean
+from ..matrix.where import selectable_matrices
+from ..model.errors import ConfigError, did_you_mean
 from ..model.matrix import LevelRow, Matrix
 from ..model.plan import BUILT
+from .loads import Load, is_of_build, run_with_level, status_text
 from .places import Place, places, runnable
 
-# The environment variable that names the report. Each program or module, when loaded, adds a line "VARIABLE LEVEL" to
-# this file (templates/isa_override.c.j2).
-REPORT = "ISAGEN_TEST_REPORT"
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 
 
@@ -28,7 +22,8 @@ PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 class Run:
     """The run of a level at the place `how`, its `result`, and the `reason` if it did not pass.
 
-    `how` is "" if the level did not run. `loaded` counts the loaded programs and modules by the level that they used.
+    `how` is "" if the level did not run. `loaded` counts the loaded programs and modules of the build by the level that
+    they used.
     """
 
     level: str
@@ -52,75 +47,76 @@ def wanted_levels(matrices: Sequence[Matrix], names: Sequence[str]) -> list[str]
 
 
 def run_levels(
-    matrices: Sequence[Matrix], levels: Sequence[str], command: Sequence[str], emulated: bool
+    where: str, matrices: Sequence[Matrix], levels: Sequence[str], command: Sequence[str], emulated: bool
 ) -> Iterator[Run]:
-    """Run `command` at each of the levels, and yield the result of each."""
+    """Run `command` at each of the levels, and yield the result of each. `matrices` are those of the build `where`."""
     for level in levels:
         found = [(matrix, of_level) for matrix in matrices if (of_level := matrix.level(level))]
         built = [(matrix, of_level) for matrix, of_level in found if of_level.verdict == BUILT]
         if built:
-            yield _run_where_it_can(level, built, command, emulated)
+            yield _run_where_it_can(where, level, built, command, emulated)
         else:
             _, first = found[0]
             yield Run(level, NOT_RUN, reason=f"{first.verdict}: {first.reason}")
 
 
 def _run_where_it_can(
-    level: str, built: Sequence[tuple[Matrix, LevelRow]], command: Sequence[str], emulated: bool
+    where: str, level: str, built: Sequence[tuple[Matrix, LevelRow]], command: Sequence[str], emulated: bool
 ) -> Run:
     """Run the command at the first place that has the features of the level in each set of kernels."""
-    variables = list(dict.fromkeys(matrix.override for matrix, _ in built))
     unknown = dict.fromkeys(name for matrix, of_level in built for name in unknown_features(matrix, of_level))
     problems: list[str] = []
     for place in places(built[0][0], emulated):
         problem = next(filter(None, (place.problem_of(of_level) for _, of_level in built)), "")
         if not problem:
-            return _run_at(place, level, variables, command, list(unknown))
+            return _run_at(place, level, where, [matrix for matrix, _ in built], command, list(unknown))
         problems.append(problem)
     # The first place is this CPU. The last is the emulator's model with most features.
     reasons = dict.fromkeys((*([] if emulated else problems[:1]), problems[-1]))
     return Run(level, NOT_RUN, reason="; ".join(reasons))
 
 
-def _run_at(place: Place, level: str, variables: Sequence[str], command: Sequence[str], unknown: Sequence[str]) -> Run:
+def _run_at(
+    place: Place, level: str, where: str, built: Sequence[Matrix], command: Sequence[str], unknown: Sequence[str]
+) -> Run:
     """Run the command at a place, which may lack the level's `unknown` features: only the run shows whether it does."""
     words = [*place.before, *runnable(command)] if place.before else list(command)
     print(f"isagen: {level} on {place.name}", file=sys.stderr, flush=True)
-    status, loaded = run_with_level(words, level, variables)
+    status, loads = run_with_level(words, level, list(dict.fromkeys(matrix.override for matrix in built)))
+    others = _of_other_builds(where, built, loads)
+    inside = [load for load in loads if not place.before or _is_inside(place, built, load)]
+    loaded = dict(Counter(load.level for load in inside if load.file not in others))
     ran = " and ".join(loaded)
     if status != 0:
         reason = f"the command ended with {status_text(status)}"
-    elif not loaded:
-        reason = "no level ran: the command loaded nothing with these levels"
     elif level in loaded:
         return Run(level, PASSED, place.name, loaded=loaded)
-    elif unknown:
+    elif loaded and unknown:
         reason = f"{ran} ran in its place: {place.name} may lack {' '.join(unknown)}"
         return Run(level, NOT_RUN, reason=reason, loaded=loaded)
-    else:
+    elif loaded:
         reason = f"{ran} ran in its place"
+    elif others:
+        reason = f"{others[0] or 'a file without a path'} was loaded, which is another build than {where}"
+    elif loads:
+        reason = "it ran on this CPU, outside the emulator, which runs only the command itself"
+    else:
+        reason = "no level ran: the command loaded nothing with these levels"
     return Run(level, FAILED, place.name, reason, loaded)
 
 
-def run_with_level(command: Sequence[str], level: str, variables: Sequence[str]) -> tuple[int, dict[str, int]]:
-    """Run a command with the level in the environment `variables`; return its status, and what it loaded by level."""
-    with tempfile.TemporaryDirectory(prefix="isagen-test-") as folder:
-        report = Path(folder, "report")
-        environment = {**os.environ, **dict.fromkeys(variables, level), REPORT: str(report)}
-        try:
-            # The command's output goes to stderr, so that with --format json, stdout contains only isagen's results.
-            status = subprocess.run(command, env=environment, stdout=2, check=False).returncode
-        except OSError as problem:
-            raise ProjectError(
-                f"cannot be run: {problem.strerror}", where=command[0], remedy="give the command of the tests after --"
-            ) from None
-        lines = report.read_text("utf-8").splitlines() if report.exists() else []
-    loads = [line.split() for line in lines]
-    return status, dict(Counter(used for variable, used in loads if variable in variables))
+def _of_other_builds(where: str, built: Sequence[Matrix], loads: Sequence[Load]) -> list[str]:
+    """Return the loaded files that are of other builds. The command may have built `where` again."""
+    files = list(dict.fromkeys(load.file for load in loads))
+    others = [file for file in files if not is_of_build(file, built)]
+    rebuilt = selectable_matrices(where) if others else []
+    return [file for file in others if not is_of_build(file, rebuilt)]
 
 
-def status_text(status: int) -> str:
-    """Return the status of a process that failed, or its signal's name; Python has none for most real-time signals."""
-    if status > 0:
-        return f"status {status}"
-    return signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
+def _is_inside(place: Place, built: Sequence[Matrix], load: Load) -> bool:
+    """Return whether a program or module may have run at an emulator's place, not beside it on this CPU.
+
+    On this CPU, it may find a level supported that the place lacks.
+    """
+    best = [row for matrix in built if (row := matrix.level(load.best))]
+    return not any(place.problem_of(row) for row in best)

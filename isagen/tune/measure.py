@@ -16,7 +16,7 @@ from ..matrix.why import find_kernels
 from ..model.errors import ProjectError
 from ..model.matrix import LevelRow, Matrix
 from ..model.plan import BUILT
-from ..testing.runs import run_with_level, status_text
+from ..testing.loads import run_with_level, status_text
 from .judge import PROGRAM, Results, Timed
 
 # A line of a benchmark: the path of a kernel, the end of the path, or a stub; and seconds.
@@ -76,14 +76,17 @@ def _levels(matrix: Matrix, built: Sequence[LevelRow], command: Sequence[str]) -
     levels = []
     for level in built:
         unknown = unknown_features(matrix, level)
-        if len(now.missing[level.name]) == len(unknown) and (
-            not unknown or level.name in run_with_level(command, level.name, [matrix.override])[1]
-        ):
+        if len(now.missing[level.name]) == len(unknown) and (not unknown or _uses(command, level.name, matrix)):
             levels.append(level.name)
     if len(levels) < 2:
         runs = f"{' '.join(levels) or 'no level'} of {' '.join(level.name for level in built)}"
         raise ProjectError(f"runs at {runs} here", where=matrix.project, remedy="build two levels that run here")
     return levels
+
+
+def _uses(command: Sequence[str], level: str, matrix: Matrix) -> bool:
+    """Return whether a run of the command at a level uses the level."""
+    return level in (load.level for load in run_with_level(command, level, [matrix.override])[1])
 
 
 def source_of(matrix: Matrix) -> SourceOf:

@@ -117,7 +117,7 @@ def test_a_missing_emulator_is_named(bound, monkeypatch):
     monkeypatch.setattr("isagen.testing.places._this_cpu", lambda _: Place("this CPU", lacks={"avx2": "avx2"}))
     monkeypatch.setenv("PATH", "")
     matrices = [found.matrix for found in find_matrices(str(bound.path(".")))]
-    (one,) = run_levels(matrices, ["AVX2"], ["true"], emulated=False)
+    (one,) = run_levels("", matrices, ["AVX2"], ["true"], emulated=False)
     assert (one.result, one.reason) == ("not run", "this CPU lacks avx2; qemu-x86_64 is not installed")
 
 
@@ -143,6 +143,42 @@ def test_another_level_does_not_count(bound):
     code = "import os; os.environ['BOUND_ISA'] = 'DEFAULT'; import bound"
     status, by_level = results(bound, "--levels", "avx2", "--", sys.executable, "-c", code)
     assert (status, by_level["AVX2"]["reason"]) == (1, "DEFAULT ran in its place")
+
+
+def test_only_the_command_itself_runs_under_qemu(bound):
+    """A CPU with the best level of the emulated one cannot be told from it."""
+    need("qemu-x86_64")
+    if "AVX2" not in supported_levels():
+        pytest.skip("this CPU has one level")
+    command = ("env", sys.executable, "-c", "import bound")
+    status, by_level = results(bound, "--emulated", "--levels", "default", "--", *command)
+    assert (status, by_level["DEFAULT"]["result"]) == (1, "failed")
+    assert by_level["DEFAULT"]["reason"].startswith("it ran on this CPU, outside the emulator")
+
+
+def test_another_build_does_not_count(tmp_path):
+    """An older build is installed, stripped, when the build folder is built from a wrong kernel."""
+    need("strip")
+    project = make_project(tmp_path, "pybind11")
+    project.setup("-Disa_levels=DEFAULT", "-Doptimization=1")
+    project.ninja()
+    (built,) = project.path(".").glob("bound*.so")
+    installed = project.folder / "installed" / built.name
+    installed.parent.mkdir()
+    project.run("strip", "-o", str(installed), str(built))
+    command = ("--", sys.executable, "-c", f"import sys; sys.path.insert(0, {str(installed.parent)!r}); import bound")
+    assert results(project, *command)[0] == 0
+
+    project.edit("level.cpp", "return ISA_THIS_LEVEL", 'return "wrong"')
+    project.ninja()
+    status, by_level = results(project, *command)
+    assert status == 1
+    assert by_level["DEFAULT"]["reason"] == f"{installed} was loaded, which is another build than build"
+    assert results(project, "--of", str(installed), *command)[0] == 0
+
+    project.edit("level.cpp", '"wrong"', '"right"')  # the command builds this before it loads it, as `meson test` does
+    builds = f"ninja -C build && {sys.executable} -c 'import bound'"
+    assert results(project, "--", "sh", "-c", builds)[0] == 0
 
 
 def test_a_level_that_is_asked_for_must_run(bound):
