@@ -37,6 +37,8 @@ class Parser(argparse.ArgumentParser):
         words = list(sys.argv[1:] if args is None else args)
         end = words.index("--") if self.rest and "--" in words else len(words)
         options, unknown = super().parse_known_args(words[:end], namespace)
+        if self.rest and end == len(words) and not all(word.startswith("-") for word in unknown):
+            self.error("put `--` before the command")
         if self.rest:
             setattr(options, self.rest, words[end + 1 :])
         return options, unknown
