@@ -22,6 +22,8 @@ EMULATORS = Path(__file__).with_name("emulators.toml")
 # The script that an emulator runs, with the name of a features file: it prints what `lacking` returns.
 LACKING = "import json, sys; from isagen.testing.places import lacking; print(json.dumps(lacking(sys.argv[1])))"
 
+ELSEWHERE = "`meson test` runs programs of a cross build by the exe_wrapper of its cross file"
+
 
 @dataclass(frozen=True)
 class Place:
@@ -56,7 +58,8 @@ def lacking(features: str) -> Mapping[str, str]:
 def places(matrix: Matrix, emulated: bool) -> Iterator[Place]:
     """Yield the places for a build in the order to try them: this CPU, then emulators; with `emulated`, these alone."""
     if matrix.cpu_family != this_cpu_family():
-        yield Place("this CPU", problem=f"built for {matrix.cpu_family}, and this machine is {this_cpu_family()}")
+        problem = f"built for {matrix.cpu_family}, and this machine is {this_cpu_family()}: {ELSEWHERE}"
+        yield Place("this CPU", problem=problem)
         return
     if not emulated:
         yield _this_cpu(matrix.features)
