@@ -29,14 +29,19 @@ class Load:
     file: str
 
 
-def run_with_level(command: Sequence[str], level: str, variables: Sequence[str]) -> tuple[int, list[Load]]:
-    """Run a command with the level in the environment `variables`; return its status, and what it loaded."""
+def run_with_level(
+    command: Sequence[str], level: str, variables: Sequence[str], output: int = 2
+) -> tuple[int, list[Load]]:
+    """Run a command with the level in the environment `variables`; return its status, and what it loaded.
+
+    The command's output goes to the file descriptor `output`: not to stdout, which with --format json contains only
+    isagen's results.
+    """
     with tempfile.TemporaryDirectory(prefix="isagen-test-") as folder:
         report = Path(folder, "report")
         environment = {**os.environ, **dict.fromkeys(variables, level), REPORT: str(report)}
         try:
-            # The command's output goes to stderr, so that with --format json, stdout contains only isagen's results.
-            status = subprocess.run(command, env=environment, stdout=2, check=False).returncode
+            status = subprocess.run(command, env=environment, stdout=output, check=False).returncode
         except OSError as problem:
             raise ProjectError(
                 f"cannot be run: {problem.strerror}", where=command[0], remedy="give the command of the tests after --"

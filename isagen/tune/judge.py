@@ -25,10 +25,14 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Timed:
-    """The times of one kernel, in seconds by level and round, and the digests of its copies' code by level."""
+    """The times of one kernel, in seconds by level and round, and the digests of its copies' code by level.
+
+    The benchmark printed no times of its stubs `unmeasured`.
+    """
 
     seconds: Mapping[str, tuple[float, ...]]
     code: Mapping[str, str]
+    unmeasured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,11 +123,12 @@ def _outside(count: int) -> int:
 
 @dataclass(frozen=True)
 class Advice:
-    """The verdicts on the levels of one kernel, and the bytes that each copy adds to the program."""
+    """The verdicts on one kernel's levels, the bytes that each copy adds to the program, its stubs `unmeasured`."""
 
     source: str
     levels: tuple[Judged, ...]
     bytes: Mapping[str, int]
+    unmeasured: tuple[str, ...] = ()
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -138,7 +143,7 @@ def advise(results: Results, margin: float) -> list[Advice]:
         sizes = results.bytes.get(source, {})
         levels = [level for level in results.levels if source == PROGRAM or level in sizes or level in timed.code]
         verdicts = judge(levels or results.levels, results.requires, timed, margin)
-        advice.append(Advice(source, tuple(verdicts), sizes))
+        advice.append(Advice(source, tuple(verdicts), sizes, timed.unmeasured))
     return advice
 
 
@@ -154,7 +159,9 @@ def text_of(advice: Iterable[Advice]) -> str:
             reasons = "; ".join(map(shown, judged.comparisons)) or "not measured"
             verb = "keep" if judged.keep else "drop"
             lines.append(f"  {verb}  {judged.level:<12} {size:>15}  {reasons}")
-        if kernel.dropped:
+        if kernel.dropped and kernel.unmeasured:
+            lines.append(f"  not measured, although of this source: {' '.join(kernel.unmeasured)}")
+        elif kernel.dropped:
             key = f"kernels.{json.dumps(kernel.source)}.levels" if kernel.source else "levels"
             lines.append(f"  in isa.toml: {key} = {json.dumps([f'-{level}' for level in kernel.dropped])}")
     return "\n".join(lines) + "\n"

@@ -6,17 +6,18 @@ import math
 import os
 import re
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 
 from ..matrix.selection import selection_here, unknown_features
-from ..matrix.where import selectable_matrices
+from ..matrix.where import find_matrices, selectable_matrices
 from ..matrix.why import find_kernels
 from ..model.errors import ProjectError
 from ..model.matrix import LevelRow, Matrix
 from ..model.plan import BUILT
-from ..testing.loads import run_with_level, status_text
+from ..testing.loads import is_of_build, run_with_level, status_text
 from .judge import PROGRAM, Results, Timed
 
 # A line of a benchmark: the path of a kernel, the end of the path, or a stub; and seconds.
@@ -30,10 +31,13 @@ def only_matrix(where: str) -> Matrix:
     """Return the matrix at `where` whose level can be selected. Raises `ProjectError` if there are several or none."""
     matrix, *others = selectable_matrices(where)
     if others:
+        found = [one for one in find_matrices(where) if one.matrix.override]
+        sets = [str(one.plan or f"{one.label}, {one.matrix.project}") for one in found]
+        plans = all(one.plan for one in found)
         raise ProjectError(
-            f"contains {1 + len(others)} sets of kernels: {', '.join(one.project for one in (matrix, *others))}",
+            f"contains {len(sets)} sets of kernels: {'; '.join(sets)}",
             where=where,
-            remedy="give a module or library that contains one of them",
+            remedy="give one of these files" if plans else "give a file with one of them, or its isa_plan.json",
         )
     return matrix
 
@@ -46,7 +50,14 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
     """
     rows = [level for level in matrix.levels if level.verdict == BUILT]
     built, levels = [level.name for level in rows], _levels(matrix, rows, command)
-    times = run_rounds(command, matrix.override, levels, rounds, source_of(matrix), show, unknown)
+    _check_loads(command, levels[-1], matrix)
+    find, measured = source_of(matrix), set[str]()
+
+    def note(name: str) -> str | None:
+        measured.add(name)
+        return find(name)
+
+    times = run_rounds(command, matrix.override, levels, rounds, note, show, unknown)
     digests: dict[str, dict[str, str]] = {PROGRAM: {}}
     sizes: dict[str, dict[str, int]] = {PROGRAM: {}}
     for kernel in matrix.kernels:
@@ -61,7 +72,10 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
         levels=tuple(built),
         requires={level.name: level.requires for level in matrix.levels if level.name in built},
         bytes={source: sizes[source] for source in times},
-        kernels={source: Timed(by_level, digests.get(source, {})) for source, by_level in times.items()},
+        kernels={
+            source: Timed(by_level, digests.get(source, {}), _unmeasured(matrix, source, measured))
+            for source, by_level in times.items()
+        },
     )
 
 
@@ -87,6 +101,30 @@ def _levels(matrix: Matrix, built: Sequence[LevelRow], command: Sequence[str]) -
 def _uses(command: Sequence[str], level: str, matrix: Matrix) -> bool:
     """Return whether a run of the command at a level uses the level."""
     return level in (load.level for load in run_with_level(command, level, [matrix.override])[1])
+
+
+def _check_loads(command: Sequence[str], level: str, matrix: Matrix) -> None:
+    """Raise `ProjectError` if the command succeeds, but loads nothing of the build: then its times say nothing.
+
+    What is loaded reports this on Linux alone. The rounds report a command that fails.
+    """
+    if sys.platform != "linux":
+        return
+    status, loads = run_with_level(command, level, [matrix.override], subprocess.DEVNULL)
+    if status != 0 or any(is_of_build(load.file, [matrix]) for load in loads):
+        return
+    what = f"{loads[0].file} is another build" if loads else "the command loaded nothing with these levels"
+    remedy = f"measure a program or module of {matrix.project}"
+    raise ProjectError(f"no level ran: {what}", where=" ".join(command), remedy=remedy)
+
+
+def _unmeasured(matrix: Matrix, source: str, names: Collection[str]) -> tuple[str, ...]:
+    """Return the stubs of a kernel source of which no line was printed: none if a line named the source."""
+    kernel = next((kernel for kernel in matrix.kernels if kernel.source == source), None)
+    if kernel is None or any(f"/{source}".endswith(f"/{name}") for name in names):
+        return ()
+    stubs = sorted({stub for cell in kernel.levels.values() for stub in cell.stubs or ()})
+    return tuple(stub for stub in stubs if not any(f"{stub}_".startswith(f"{name}_") for name in names))
 
 
 def source_of(matrix: Matrix) -> SourceOf:

@@ -54,6 +54,7 @@ def test_what_is_useless_is_dropped(tune):
         (["build", "--rounds", "3", "--", "true"], "--rounds: 3 rounds are too few\n  give at least 6"),
         (["build", "--", "./none"], "./none: cannot be run: No such file or directory"),
         (["build", "--", "false"], "false: ended with status 1"),
+        (["build", "--", "true"], "true: no level ran: the command loaded nothing with these levels"),
         (["none", "--", "true"], "none"),
     ],
 )
@@ -61,3 +62,19 @@ def test_bad_input(tune, arguments, message):
     done = tune.isagen("tune", *arguments, check=False)
     assert done.returncode == 1
     assert message in done.stdout
+
+
+def test_two_builds_are_named_by_their_plans(tune):
+    """They are of one project, whose name tells them apart no more."""
+    tune.run("cp", "-r", "build", "build2")
+    said = tune.isagen("tune", ".", "--", "true", check=False).stdout
+    assert "contains 2 sets of kernels: build/isagen/isa_plan.json; build2/isagen/isa_plan.json" in said
+    done = tune.isagen("tune", "build/isagen/isa_plan.json", "--rounds", "6", "--", tune.path("bench"))
+    assert "kernels/faster.c" in done.stdout
+
+
+def test_a_command_needs_the_dashes(tune):
+    done = tune.isagen("tune", "build", "python", "x", check=False)
+    assert done.returncode == 2
+    assert "put `--` before the command" in done.stdout
+    assert "unrecognized arguments: --nothing" in tune.isagen("tune", "build", "--nothing", check=False).stdout

@@ -36,7 +36,8 @@ def novel(monkeypatch):
     """A build whose level AVX2 needs a feature that only the project's table knows, on a CPU with the others."""
     place = Place("this CPU")
     monkeypatch.setattr("isagen.testing.runs.places", lambda matrix, emulated: iter([place]))
-    monkeypatch.setattr("isagen.testing.runs.is_of_build", lambda file, matrices: file == "the file")
+    for module in ("testing.runs", "tune.measure"):
+        monkeypatch.setattr(f"isagen.{module}.is_of_build", lambda file, matrices: file == "the file")
     matrix = matrix_of(1)
     return changed(matrix, "AVX2", features=(*matrix.level("AVX2").features, "novel"))
 

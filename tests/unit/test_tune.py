@@ -2,12 +2,14 @@
 
 import random
 import tomllib
+from dataclasses import replace
 
 import pytest
 
 from isagen.model.errors import ProjectError
 from isagen.tune.judge import EQUAL, PAYS, SAME_CODE, SLOWER, UNKNOWN, Results, Timed, advise, compare, judge, text_of
-from isagen.tune.measure import LINE, run_rounds
+from isagen.tune.measure import LINE, _unmeasured, run_rounds
+from support.matrices import matrix_of
 
 LEVELS = ("BASE", "WIDE", "HUGE")
 
@@ -162,3 +164,24 @@ def test_benchmarks_that_cannot_be_used(tmp_path, text, message):
         run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}.get, silent, set())
     with pytest.raises(ProjectError, match="cannot be run: No such file"):
         run_rounds(["./none"], "OWN_ISA", ["BASE", "WIDE"], 6, {}.get, silent, set())
+
+
+def test_levels_of_a_stub_that_was_not_measured_are_not_dropped():
+    timed = Timed({"DEFAULT": times(1), "AVX2": times(1)}, {}, ("other_stub",))
+    found = Results(("DEFAULT", "AVX2"), {"DEFAULT": (), "AVX2": ("DEFAULT",)}, {}, {"k.c": timed})
+    text = text_of(advise(found, 0.03))
+    assert "drop  AVX2" in text
+    assert "not measured, although of this source: other_stub" in text
+    assert "isa.toml" not in text
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [({"dot"}, ("sum_stub",)), ({"dot_stub", "sum"}, ()), ({"ab.c"}, ()), (set(), ("dot_stub", "sum_stub"))],
+)
+def test_stubs_that_were_not_measured(names, expected):
+    matrix = matrix_of(1)
+    (kernel,) = matrix.kernels
+    cells = {level: replace(cell, stubs=("dot_stub", "sum_stub")) for level, cell in kernel.levels.items()}
+    matrix = replace(matrix, kernels=(replace(kernel, source="kernels/ab.c", levels=cells),))
+    assert _unmeasured(matrix, "kernels/ab.c", names) == expected
