@@ -1,5 +1,5 @@
-// The functions on rows along any axes: their positions, and blocks of rows that are copied where the items of a row are
-// not neighbours, or have another type than the function computes with.
+// Calls functions of rows for rows along any axes of an array. Rows are copied in blocks if their items are not
+// neighbours, or have another type than the function computes with.
 #ifndef ISAGEN_PYTHON_ALONG_H
 #define ISAGEN_PYTHON_ALONG_H
 
@@ -57,8 +57,8 @@ void for_positions(const Axes &axes, const ptrdiff_t *steps, size_t first, size_
   }
 }
 
-// The order in which the axes of an array are walked: that of its shape. For a reduction along some of them it is that of
-// memory, where the items have no gaps and the other axes keep their order, and so the results theirs.
+// The order in which the axes of an array are walked: that of its shape. A reduction walks in the order of memory if the
+// items have no gaps there, and the axes that are not reduced keep their order. Then the results keep their order too.
 struct Walk {
   int axes[PyBUF_MAX_NDIM] = {};
   bool is_dense; // the items are neighbours in this order
@@ -74,14 +74,14 @@ struct Walk {
       return src.stride(a) != src.stride(b) ? src.stride(a) > src.stride(b) : a < b;
     });
     ptrdiff_t step = static_cast<ptrdiff_t>(src.item_size());
-    int kept = src.axes();
+    int next_kept = src.axes(); // the axis after the current one in memory that is not reduced
     other.is_dense = true;
     for (int i = src.axes() - 1; i >= 0; i--) {
       const int axis = other.axes[i];
       const bool is_kept = src.axis(axis) != 1 && !(along >> axis & 1);
-      other.is_dense = other.is_dense && (src.axis(axis) == 1 || src.stride(axis) == step) && !(is_kept && axis > kept);
+      other.is_dense = other.is_dense && (src.axis(axis) == 1 || src.stride(axis) == step) && !(is_kept && axis > next_kept);
       step *= static_cast<ptrdiff_t>(src.axis(axis));
-      kept = is_kept ? axis : kept;
+      next_kept = is_kept ? axis : next_kept;
     }
     if (!is_dense && other.is_dense)
       *this = other;
@@ -90,7 +90,8 @@ struct Walk {
 
 // The rows of an array: the items along some of its axes, a row for each position of the other axes. Bit i of `along`
 // stands for axis i. A regular array is [outer][n][inner] without gaps; of others, outer is the number of rows, n their
-// length, and inner 1. `across` has the other axes, `within` those of a row but the last, along which a run of items is.
+// length, and inner 1. `across` has the other axes. `within` has the axes of a row; unless the array is regular, without the
+// last one, along which the items are a run.
 struct Span {
   size_t outer = 1, n = 1, inner = 1, run = 1;
   ptrdiff_t run_bytes = 0, run_dense = 0;
@@ -124,8 +125,8 @@ struct Span {
   size_t rows() const { return outer * inner; }
 };
 
-// Adds the bit of the axis that `object` numbers to *along. Returns false with an exception set if there is none, or if
-// it is there already. An item without axes counts as having one.
+// `object` is the number of an axis, whose bit is set in *along. Returns false with an exception set if there is no such
+// axis, or if its bit is set already. An item without axes counts as having one.
 inline bool take_axis(PyObject *object, int axes, uint64_t *along)
 {
   Integer axis{"axis"};
@@ -175,8 +176,8 @@ struct Block {
   size_t rows() const { return outers * inners; }
 };
 
-// The division of an array into blocks of some 16384 items. A block has whole cache lines of neighbouring rows, so a
-// long row is copied with up to 64 bytes / sizeof(item) others.
+// The division of an array into blocks of some 16384 items. Long rows are copied together with
+// their neighbours: as many as a cache line has items, if there are so many.
 struct Blocks {
   size_t outers, inners, across, count;
   Blocks(const Span &span, size_t item_size)
@@ -197,7 +198,8 @@ struct Blocks {
 };
 
 // Writes to[j][i] = from[i][j], i < lines and j < items, converted to T; lines begin `stride` items apart. Pointers may
-// have any alignment. Tiles of 8 x 8 fit the registers, and their lines a cache set when strides are powers of two.
+// have any alignment. Tiles of 8 x 8 fit into the registers. Their eight lines also fit into one set of
+// the cache, which they share if the stride is a power of two.
 template <typename T, typename From>
 void transpose(char *to, size_t to_stride, const char *from, size_t from_stride, size_t lines, size_t items)
 {

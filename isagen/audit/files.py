@@ -18,10 +18,10 @@ from ..model.errors import AuditError
 Progress = Callable[[str, int, int], None]
 
 WHEEL = ".whl"
-WHEELS = (WHEEL, ".conda")  # zip archives that are opened in folders, too
+WHEELS = (WHEEL, ".conda")  # zip archives that are audited where they are found in a folder, too
 # Names of archives that may contain machine code, and which are not unpacked where a wheel contains them.
 PACKED = re.compile(r"\.(tar(\.\w+)?|t[gbx]z2?|zip|whl|conda|deb|rpm)\Z", re.IGNORECASE)
-# The first bytes of a Debian package: an archive of the same format as one of objects.
+# The first bytes of a Debian package, which is an `ar` archive as archives of objects are.
 DEBIAN = b"!<arch>\ndebian-binary"
 # First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order, and
 # universal Mach-O with offsets of 64 bits.

@@ -27,7 +27,7 @@ def _patterns(table: str) -> Pattern[str]:
 
 
 def is_of_instrumentation(name: str) -> bool:
-    """Return whether a tool such as a sanitizer added a function: it passes addresses only to the tool's functions."""
+    """Return whether a tool, such as a sanitizer, added the function, which passes addresses only to the tool's own."""
     return _patterns("instrumentation").match(name) is not None
 
 

@@ -1,6 +1,8 @@
 """Macros that compilers predefine for a CPU or an option, and that isagen's data does not know.
 
-python tests/support/unknown_macros.py gcc-12 "clang-22 --target=aarch64-linux-gnu"   each, with flags that define it
+python tests/support/unknown_macros.py gcc-12 "clang-22 --target=aarch64-linux-gnu"
+
+prints each such macro, with some of the flags that define it.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ COMMON_DATA = (
 def section_of(index: int, name: str, place: tuple[int, int, int, int], flags: int, *relocations: int) -> Section:
     """Return a section; `place` is its address, file offset, size, and size in the file.
 
-    Code finds the data of a `findable` section ``NAME$m`` by ``NAME$a`` and ``NAME$z``, between which linkers place it.
+    Code may reach the data of a `findable` section without a symbol of it: linkers place ``NAME$m`` between ``NAME$a``
+    and ``NAME$z``, so that code can walk from one to the other. `relocations` are their offset and number.
     """
     loaded = not flags & (c.SCN_LNK_INFO | c.SCN_LNK_REMOVE | c.SCN_MEM_DISCARDABLE)
     in_file = loaded and not flags & c.SCN_CNT_UNINITIALIZED_DATA
