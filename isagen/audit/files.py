@@ -18,9 +18,10 @@ from ..model.errors import AuditError
 Progress = Callable[[str, int, int], None]
 
 WHEEL = ".whl"
-WHEELS = (WHEEL, ".conda")  # zip archives that are audited where they are found in a folder, too
-# Names of archives that may contain machine code, and which are not unpacked where a wheel contains them.
-PACKED = re.compile(r"\.(tar(\.\w+)?|t[gbx]z2?|zip|whl|conda|deb|rpm)\Z", re.IGNORECASE)
+CONDA = ".conda"
+WHEELS = (WHEEL, CONDA)  # zip archives that are audited where they are found in a folder, too
+# The archives in a conda package, which are not unpacked: one has the files, one what describes the package.
+PACKED = re.compile(r"\.tar\.\w+\Z")
 # The first bytes of a Debian package, which is an `ar` archive as archives of objects are.
 DEBIAN = b"!<arch>\ndebian-binary"
 # First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order, and
@@ -90,9 +91,11 @@ def archive_reason(path: Path) -> tuple[str, str]:
     return "an archive of objects", "audit what they are linked into"
 
 
-def packed_names(wheel: Path) -> list[str]:
-    """Return the names of the archives in a wheel, which may contain machine code."""
-    with zipfile.ZipFile(wheel) as archive:
+def packed_names(package: Path) -> list[str]:
+    """Return the names of the archives in a conda package, which may contain machine code; a wheel has none."""
+    if package.suffix != CONDA:
+        return []
+    with zipfile.ZipFile(package) as archive:
         return list(filter(PACKED.search, archive.namelist()))
 
 

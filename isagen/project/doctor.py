@@ -206,12 +206,12 @@ def _tracked(folder: Path, names: Sequence[str]) -> Iterator[Check]:
     if git is None:
         return
     listing = [git, "-C", str(folder), "ls-files", "-z"]
-    done = subprocess.run([*listing, "--", NAME], capture_output=True, text=True, check=False)
+    done = subprocess.run([*listing, "--", NAME], capture_output=True, check=False)
     if done.returncode or not done.stdout:
         return
-    lacking = subprocess.run([*listing, "--others", "--", *names], capture_output=True, text=True, check=False).stdout
-    for path in filter(None, lacking.split("\0")):
-        if not path.endswith(".orig"):  # `isagen init --force` writes it
+    lacking = subprocess.run([*listing, "--others", "--", *names], capture_output=True, check=False).stdout
+    for path in map(os.fsdecode, filter(None, lacking.split(b"\0"))):
+        if path.endswith(("meson.build", "isa.toml", *names)):
             yield Check(False, f"{path}: git does not track it, so an sdist lacks it", f"git add -f {path}, and commit")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..binary.formats import is_binary, open_binary
 from ..matrix.built import matrices_in
-from ..model.errors import ProjectError
+from ..model.errors import IsagenError, ProjectError
 from ..model.matrix import Matrix
 
 # The environment variable that names the report. Each program or module, when loaded, adds a line
@@ -55,12 +55,19 @@ def run_with_level(
 def is_of_build(file: str, matrices: Iterable[Matrix]) -> bool:
     """Return whether a loaded file contains the kernels of one of the `matrices`, compiled to the same code.
 
-    Installing and stripping change neither; a build of other sources or with other options has other code.
+    Installing and stripping change neither; a build of other sources or with other options has other code. A file that
+    the command deleted or overwrote after it was loaded cannot be compared, and counts.
     """
-    if not is_binary(Path(file)):
+    path = Path(file)
+    if file and not path.exists():
+        return True
+    if not is_binary(path):
         return False
-    with open_binary(Path(file), file) as binary:
-        return any(_same_code(loaded, matrix) for loaded in matrices_in(binary) for matrix in matrices)
+    try:
+        with open_binary(path, file) as binary:
+            return any(_same_code(loaded, matrix) for loaded in matrices_in(binary) for matrix in matrices)
+    except IsagenError:
+        return True
 
 
 def _same_code(one: Matrix, other: Matrix) -> bool:

@@ -17,7 +17,6 @@ from .entries import BINDINGS, KINDS, UNWIND_TABLES, UNWINDING, section_of
 LONGEST_NAME = 1 << 16
 # The prefix of a sealed level's executable sections. Linkers define no __start_NAME for a NAME that starts with a dot.
 CODE_SECTION = ".isa_text."
-DEBUG = (".debug_", ".zdebug_")
 
 
 class Elf(Binary):
@@ -64,9 +63,9 @@ class Elf(Binary):
         code_sections = (s.name for s in self.sections if s.size and s.name.startswith(CODE_SECTION))
         self.levels = frozenset(name.removeprefix(CODE_SECTION) for name in code_sections)
         self.stripped = self.full_table is None
-        # `objcopy --only-keep-debug` leaves the headers of sections of code; dwz writes a file without such headers.
-        describes = any(s.name.startswith(DEBUG) or s.flags & e.SHF_EXECINSTR for s in self.sections if s.size)
-        self.debug_only = describes and not any(section.executable for section in self.sections)
+        # `objcopy --only-keep-debug` leaves the headers of sections of code, without contents.
+        described = any(s.flags & e.SHF_EXECINSTR for s in self.sections if s.size)
+        self.debug_only = described and not any(section.executable for section in self.sections)
 
     def _sections(self, headers: list[tuple[int, ...]], strings: bytes) -> Iterator[Section]:
         free = 0x1000
