@@ -84,7 +84,7 @@ def test_an_audit_of_the_build_folder_says_what_it_cannot_read(built, name):
     if name == "made-up":  # whose files are ELF after all
         assert (done.returncode, "  nothing found" in done.stdout.splitlines()) == (0, True)
     else:
-        assert done.returncode == 2
+        assert done.returncode == (0 if name in ("arm", "i386") else 2)  # files for other processors are `skip`
         assert "build it first" not in done.stdout
         assert {"arm": "code for Arm (32-bit) is not decoded", "i386": "code for x86 (32-bit) is not decoded"}.get(
             name, platform.reason
