@@ -276,8 +276,9 @@ def test_why_and_report_of_an_installed_module(house):
     said = ask(house.project, "why", "default", "dot_stub", "hello", HELLO_ISA="default", **python_path)
     assert said.startswith("kernels/dot.cpp at DEFAULT is selected: ")
     report = ask(house.project, "report", "hello", **python_path)
-    for text in ("- package: hello 0.1", f"- selected: {best}, ", "HELLO_ISA is not set", f"\n- dot_stub: {best}\n"):
+    for text in ("- package: hello 0.1", f"- selected: {best}, ", "HELLO_ISA is not set", f"\n- level_stub: {best}\n"):
         assert text in report
+    assert re.search(rf"\n- dot_stub: {best}( \(the copy of [A-Z0-9_]+\))?\n", report)
     assert f" {best} in use\n" in report
     for private in (str(house.site), str(house.project.folder), "/tmp", "/home", "/root"):
         assert private not in report
