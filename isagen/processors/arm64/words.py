@@ -56,7 +56,7 @@ def _compares(word: int) -> bool:
 
 
 def written(word: int) -> tuple[int, ...]:
-    """Return the general registers that an instruction other than a call writes; 31 stands for none.
+    """Return the general registers that an instruction other than a call may write; 31 is none of them, or SP.
 
     For instructions of SVE that write a general register, such as CNTB, no register is returned.
     """
@@ -68,8 +68,9 @@ def written(word: int) -> tuple[int, ...]:
         return _written_by_access(word, low, base)
     if word & 0xFFD00000 == 0xD5100000 or word & 0xFFF80000 == 0xD5280000:  # MRS, SYSL
         return (low,)
-    # SIMD and floating-point instructions that write a general register: FMOV and conversions, UMOV and SMOV.
-    is_conversion = word & 0x5F20FC00 == 0x1E200000 or word & 0x5F3E0000 == 0x1E180000  # the latter to fixed-point
+    # FMOV, UMOV, SMOV and conversions. Those that write a vector register are included, as forgetting the value of one
+    # register too many does no harm. The second pattern is of conversions to fixed-point.
+    is_conversion = word & 0x5F20FC00 == 0x1E200000 or word & 0x5F3E0000 == 0x1E180000
     if is_conversion or word & 0xBFE0D400 == 0x0E001400:
         return (low,)
     return ()
@@ -84,13 +85,15 @@ def _written_by_access(word: int, low: int, base: int) -> tuple[int, ...]:
         if options & 1 and not vector:
             registers = (low, word >> 10 & 31)
         return (*registers, base) if word >> 23 & 1 else registers
-    if word & 0x3F000000 == 0x08000000:  # exclusive and ordered: loads write `low`, stores a result to `third`
+    if word & 0x3F000000 == 0x08000000:  # exclusive, ordered: loads write `low`, stores write a status to `third`
         third = word >> 16 & 31
         if _compares(word):
             return (third,) if options & 2 else (third, third + 1)
         return (low, word >> 10 & 31) if options & 1 else (third,)
     if word & 0x3F200C00 == 0x19000000:  # LDAPUR, STLUR
         return (low,) if options else ()
+    if not vector and word & 0x3B200400 == 0x38200400:  # LDRAA, LDRAB
+        return (low, base)
     if word & 0x3A000000 == 0x38000000:
         is_atomic, is_prefetch = word & 0x3B200C00 == 0x38200000, word >> 30 == 3 and options == 2
         if not vector and (is_atomic or (options and not is_prefetch)):
