@@ -26,7 +26,7 @@ from ..model.registrations import Registrations
 
 
 class BuildObjects:
-    """The objects of a build: those of the plan's levels, and, among `others`, the inputs of a link, those of no level.
+    """The objects of a build: those of the plan's levels, and those of a link's inputs (`others`) without a level.
 
     The plan is in `folder`. Reports show paths relative to `root`.
     """
@@ -120,7 +120,7 @@ class BuildObjects:
 
     @cached_property
     def private_names(self) -> Mapping[str, tuple[str, ...]]:
-        """The private names of levels, as kernel sources write them, and the levels that define each."""
+        """The private names of levels before sealing and the levels that define each."""
         return _levels_by_name({level: file.private_names for level, file in self.registrations.items()})
 
     @cached_property
@@ -136,13 +136,13 @@ class BuildObjects:
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
         """Yield (object, name, levels) of each reference by an object of no level to a name of levels.
 
-        Names of levels are the private names among `names`, the names that sealing gives, registrations, and the table
-        of stubs. Only the table may refer to registrations, and only the dispatch source may refer to the table.
+        Names of levels are sealed names, registrations, the table of stubs, and those private names that are in
+        `names`. Only the table may refer to registrations, and only the dispatch source may refer to the table.
         """
         private = self.private_names.keys() & names
         prefixes = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}
         every = tuple(dict.fromkeys(prefixes.values()))
-        for path in filter(is_binary, self.others):  # Clang's LTO objects are no binaries
+        for path in filter(is_binary, self.others):  # Clang's LTO objects are not binaries
             symbols = load_object(path).symbols
             defined = [symbol.name for symbol in symbols if symbol.defined]
             is_table = any(name.startswith(UNREGISTERED_SYMBOL) for name in defined)

@@ -10,16 +10,16 @@ from ..model.printable import CONTROLS
 from .data import readable, summaries
 from .findings import UNDECODABLE, Finding, Result
 
-SHOWN = 5  # findings of one kind that are shown without `every`
-# Of a chain of more than LONGEST_CHAIN calls, the first and the last steps are shown.
+SHOWN = 5  # what is shown without `every`: findings of one kind and cause, and names of code outside levels
+# Of a chain of more than LONGEST_CHAIN functions, the first and the last are shown.
 FIRST_STEPS, LAST_STEPS, LONGEST_CHAIN = 3, 2, 6
 
 
 def text_of(result: Result, *, every: bool = False, counted: bool = False) -> str:
     """Return one file's audit as text.
 
-    `every` shows all findings and whole chains of calls, instead of the first few findings of each kind. `counted`
-    names the functions that are not judged.
+    `every` shows all findings and whole chains of calls, instead of the first few findings of each kind and cause.
+    `counted` names the functions that are not judged.
     """
     return _text(_target(result, every, counted))
 
@@ -58,7 +58,7 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
             f"{feature} {count}" for feature, count in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
         )
         hint = "" if named else " (--list-counted names them)"
-        yield f"  functions that need more, not judged because what guards them is unknown: {counts}{hint}"
+        yield f"  functions that need more than the baseline, not judged, as their checks are unknown: {counts}{hint}"
     for feature, names in result.counted.items() if named else ():
         yield f"  {feature}: {', '.join(map(demangle, names))}"
     if undecodable:

@@ -31,7 +31,7 @@ def width_text(bits: int) -> str:
 
 
 def state_of(item: LevelRow | MatrixCell) -> str:
-    """Return the verdict on a level or cell, or `NOT_COMPILED` if it is built, but not compiled yet."""
+    """Return the verdict on a level or cell, or `NOT_COMPILED` if it is `BUILT` and ninja has not run yet."""
     waits = item.compiled is False if isinstance(item, LevelRow) else item.stubs is None
     return NOT_COMPILED if item.verdict == BUILT and waits else item.verdict
 
@@ -53,7 +53,7 @@ def level_cells(matrix: Matrix, level: str) -> list[MatrixCell]:
 
 
 def code_bytes(cells: list[MatrixCell]) -> int | None:
-    """Return the bytes of code that cells add to a program; None if the code of a built cell is unknown."""
+    """Return the bytes of code that cells add to a program; None if no cell is built, or the code of one is unknown."""
     built = [cell for cell in cells if cell.verdict == BUILT]
     sizes = [0 if cell.folded else cell.code.code_bytes for cell in built if cell.code is not None]
     return sum(sizes) if built and len(sizes) == len(built) else None

@@ -10,9 +10,9 @@ from .matrix import Alias, LevelRow, MatrixCompiler
 from .names import dispatch_name, front_name
 from .record import Record
 
-# The verdicts of a cell: its copy is compiled; the compiler cannot build it; project, packager or baseline disable it.
+# The verdicts of a cell: its copy is built; the compiler cannot build it; project, packager or baseline disable it.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
-# What disables a cell, if that decides more: an entry of [kernels] in isa.toml, or a baseline that contains the level.
+# Values of `Cell.by`: an entry of [kernels] in isa.toml disables the cell, or a baseline that contains the level.
 ENTRY, BASELINE = "entry", "baseline"
 # The reason why no link is audited if the audit does not read the format of linked files.
 UNREAD_LINKS = "isagen does not read what this build links"
@@ -40,8 +40,8 @@ class Verdict:
 class Cell:
     """One kernel at one level: `verdict` is built, unavailable or disabled, and `copy` the emitted file, "" if none.
 
-    If the copy cannot register itself, the C source `shim` registers it. `by` is `ENTRY` or `BASELINE` if that disables
-    the cell, "" otherwise.
+    If the copy cannot register itself, the C source `shim` registers it. `by` is `ENTRY` or `BASELINE` if one of
+    these disables the cell, "" otherwise.
     """
 
     level: str
@@ -58,8 +58,8 @@ class KernelRow:
     """One kernel source (path from the project's root) with its cells, lowest level first.
 
     `shown_path` is the path from the build folder's root, which compiler messages and debuggers show. A `generated`
-    source is made by the build. `registers` maps stubs to the functions that isagen registers for them: the generated
-    registration includes `header`.
+    source is made by the build. `registers` maps stubs to the functions that isagen registers for them, in a
+    generated source that includes `header`.
     """
 
     source: str

@@ -50,7 +50,7 @@ def read_registrations(path: Path) -> Registrations:
 
 
 def outputs_folder(folder: Path) -> Path:
-    """Return the folder in which Meson puts the outputs of targets that a `folder` of a build declares.
+    """Return the folder for the outputs of the targets of a meson.build, whose folder in the build is `folder`.
 
     With Meson's option layout=flat, that is one folder for the whole build, otherwise `folder` itself.
     """

@@ -7,26 +7,26 @@ from typing import NamedTuple
 from ..contents import Binding, Section, SymbolKind
 from . import layout as e
 
-# The kind and the binding that each number in a symbol table stands for. The enumerations have ELF's numbers.
+# The kind and the binding for each value of these fields in a symbol table. The enumerations have ELF's numbers.
 KINDS = tuple(SymbolKind(value) if value in set(SymbolKind) else SymbolKind.OTHER for value in range(16))
 BINDINGS = tuple(Binding(value) if value in set(Binding) else Binding.OTHER for value in range(16))
 
 WHEN_LOADED, AT_EXIT = "when loaded", "at exit"
-# Arrays of functions that the loader calls, by name and by type. A name may end in a priority, by which linkers sort
-# the arrays: .init_array.00101.
+# Arrays, by the section's name and type, of functions that the loader calls. A name may end in a priority, by which
+# linkers sort the arrays: .init_array.00101.
 ARRAY_NAMES = {
     **dict.fromkeys((".preinit_array", ".init_array", ".ctors"), WHEN_LOADED),
     **dict.fromkeys((".fini_array", ".dtors"), AT_EXIT),
 }
 ARRAY_TYPES = {e.SHT_PREINIT_ARRAY: WHEN_LOADED, e.SHT_INIT_ARRAY: WHEN_LOADED, e.SHT_FINI_ARRAY: AT_EXIT}
-# The linker joins the parts of such a section from all objects to one function, which the loader calls.
+# Sections whose parts, from all objects, the linker joins into one function, which the loader calls.
 LOADER_FUNCTIONS = {".init": WHEN_LOADED, ".fini": AT_EXIT}
 UNWINDING = ".eh_frame"
 # Writable sections to which only the loader writes: constants with addresses, and pointers for unwinding.
 RELOCATED_ONLY = (".data.rel.ro", ".data.rel.local.DW.ref.", ".data.DW.ref.")
-# Tables for unwinding the stack: no code is called through their pointers.
+# Tables for unwinding the stack: their pointers do not count as data that leads to code, as only unwinders read them.
 UNWIND_TABLES = (UNWINDING, ".gcc_except_table")
-# Prefixes of the sections that compilers, assemblers and libraries use for data without an attribute in the source.
+# Prefixes of the sections that compilers, assemblers and libraries choose. An attribute in a source names others.
 COMMON_DATA = (
     *(".data", ".rodata", ".bss", ".tdata", ".tbss", ".ldata", ".lrodata", ".lbss", ".sdata", ".srodata", ".sbss"),
     *(*ARRAY_NAMES, UNWINDING, ".gcc_except_table", ".note", ".sframe", ".ARM.ex", ".got", ".toc", ".opd", ".jcr"),
@@ -37,8 +37,8 @@ COMMON_DATA = (
 def section_of(index: int, name: str, address: int, header: tuple[int, ...]) -> Section:
     """Return the section with this header.
 
-    Code finds the data of a `findable` section by ``__start_NAME``, which linkers define if NAME is a C identifier, or
-    by a symbol in a section that the linker places before or after it.
+    Code can find the data of a `findable` section by ``__start_NAME``, which linkers define if NAME is a C identifier,
+    or by a symbol in a section that the linker places before or after it.
     """
     _, kind, flags, _, offset, size, link, info, alignment, _ = header
     loaded, stored = bool(flags & e.SHF_ALLOC), kind not in (e.SHT_NULL, e.SHT_NOBITS)

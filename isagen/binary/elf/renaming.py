@@ -1,4 +1,4 @@
-"""Renames the symbols and sections of an ELF object; code and data do not move or change.
+"""Renames, hides and weakens the symbols of an ELF object, and renames its sections; code and data do not change.
 
 Symbols and section headers refer to names by offsets in string tables. A string table that needs new names is copied to
 the end of the file, and the names are added to the copy.
@@ -75,7 +75,7 @@ class Renaming:
         return self._file.file.headers_at + index * self._layout.section.size
 
     def _offset(self, table: int, name: str) -> int:
-        """Return the offset of a new name in the string table at section `table`."""
+        """Return the offset of a new name in the string table at section `table`, to which it is added."""
         if (table, name) not in self._offsets:
             added = self._added.setdefault(table, bytearray())
             self._offsets[table, name] = self._file.sections[table].size + len(added)
