@@ -31,7 +31,7 @@ class Allowances:
     entries: Sequence[Allowance] = ()
     used: dict[str, set[str]] = field(default_factory=dict)
 
-    def cover(self, symbol: str) -> bool:
+    def allows(self, symbol: str) -> bool:
         """Return whether an entry allows the function, and add the function to `used`."""
         names = names_of(symbol) if self.entries else ()
         for entry in self.entries:

@@ -42,7 +42,7 @@ def audit_linked(
             findings += undefined_names(subject, objects)
             findings += split_variables(subject, objects)
         outside = code_outside(subject, addresses)
-        if subject.nameless_allowed:
+        if subject.nameless_may_be_allowed:
             notes = (NAMELESS,)
     else:
         findings.append(Finding("unsealed", "", record.seal_reason))
@@ -92,7 +92,7 @@ def audit_foreign(binary: Binary, baseline: Baseline, called: Iterable[str] = ()
         codes = subject.unsound(body, code.codes(body), allowed) if number in offenders else frozenset()
         if codes and body not in load.offenders:
             bindable.add(number)
-            finding = subject.finding("bindable", body, codes, allowed, "")
+            finding = subject.finding_in("bindable", body, codes, allowed, "")
             findings.append(replace(finding, symbol=symbol.name, detail=why))
     for number, codes in offenders.items():
         if code.body(number) not in load.offenders and number not in bindable:

@@ -24,7 +24,7 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
     A function whose call is a finding has no second finding for its address. The targets are the addresses of code and
     data of no level.
     """
-    above = _above(subject)
+    beyond = _beyond_baseline(subject)
     code, references = subject.code, subject.references
     called: dict[int, Finding] = {}
     taken: dict[int, Finding] = {}
@@ -42,17 +42,17 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
             target_level = subject.level_at(reference.target)
             callee = code.functions.at(reference.target)
             findings, what = (called, "called") if reference.kind in DIRECT else (taken, "its address is taken")
-            if target_level not in above or callee in findings or _may_name(subject, level, target_level):
+            if target_level not in beyond or callee in findings or _may_name(subject, level, target_level):
                 continue
             symbol, name = code.name(callee), code.name(number)
-            if not subject.allowances.cover(symbol) and not subject.allowances.cover(name):
+            if not subject.allowances.allows(symbol) and not subject.allowances.allows(name):
                 why = f"{what} by {demangle(name)} at {reference.at:#x}, of {level or 'no level'}"
                 kind = "past" if findings is called else "address"
-                findings[callee] = subject.fault(kind, symbol, why, target_level)
+                findings[callee] = subject.finding_about(kind, symbol, why, target_level)
     return list({**taken, **called}.values()), outside
 
 
-def _above(subject: Subject) -> frozenset[str]:
+def _beyond_baseline(subject: Subject) -> frozenset[str]:
     """Return the levels that need more than the baseline."""
     return frozenset(level for level, needed in subject.levels.items() if not subject.baseline.issuperset(needed))
 
@@ -86,17 +86,17 @@ def bindable_functions(subject: Subject) -> Iterator[Finding]:
     for symbol in binary.symbols():
         level = subject.level_at(symbol.address) if symbol.defined and symbol.binding in MERGEABLE else ""
         if level and symbol.visible:
-            yield subject.fault("shared", symbol.name, "not sealed: the symbol is weak", level)
+            yield subject.finding_about("shared", symbol.name, "not sealed: the symbol is weak", level)
     for _, symbol, _ in subject.code.functions.bindable():
         level, name = subject.level_at(symbol.address), symbol.name
-        if level and not subject.allowances.cover(name):
-            yield subject.fault("address", name, "exported: other libraries can call it", level)
+        if level and not subject.allowances.allows(name):
+            yield subject.finding_about("address", name, "exported: other libraries can call it", level)
 
 
 def stored_addresses(subject: Subject) -> list[Finding]:
     """Return the findings of public data that contains addresses of a level's code, and of wrong registrations."""
     code = subject.code
-    above = _above(subject)
+    beyond = _beyond_baseline(subject)
     prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
     findings: dict[str, Finding] = {}
     pointers = subject.references.data_pointers if subject.binary.levels else {}
@@ -112,13 +112,13 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         registered = next((level for level, prefix in prefixes.items() if name.startswith(prefix)), "")
         if not name or registered == level or name in findings or not (registered or subject.is_public(symbol)):
             continue
-        if registered and registered not in above and not level:
+        if registered and registered not in beyond and not level:
             continue  # a level that needs no more than the baseline may register ordinary code
         if registered and place != symbol.address:
             continue  # a registration is one pointer; without symbol sizes, it seems to contain unnamed data after it
         what = "points to" if registered else "contains the address of"
         shown = f"{demangle(code.name(code.functions.at(target)))}, of {level or 'no level'}"
-        findings[name] = subject.fault("address", name, f"{what} {shown}", registered or level)
+        findings[name] = subject.finding_about("address", name, f"{what} {shown}", registered or level)
     return list(findings.values())
 
 
@@ -127,7 +127,7 @@ def undefined_names(subject: Subject, objects: BuildObjects) -> list[Finding]:
     undefined = {symbol.name for symbol in subject.binary.exports() if not symbol.defined and symbol.name}
     findings = []
     for path, name, levels in objects.past_stubs(undefined):
-        if not subject.allowances.cover(name):
+        if not subject.allowances.allows(name):
             what = "private to" if name in objects.private_names else "isagen's own name for"
             why = f"referred to by name, but {what} {', '.join(levels)}"
             findings.append(Finding("past", name, why, levels[0], objects.shown(path)))
@@ -139,7 +139,7 @@ def split_variables(subject: Subject, objects: BuildObjects) -> list[Finding]:
     initialised, findings = objects.initialised_variables, {}
     for path in filter(is_binary, objects.others) if initialised else ():
         for name in (symbol.name for symbol in load_object(path).symbols if symbol.defined):
-            if name in initialised and not mangling.is_guard(name) and not subject.allowances.cover(name):
+            if name in initialised and not mangling.is_guard(name) and not subject.allowances.allows(name):
                 detail = f"one of ordinary code, and one of {', '.join(initialised[name])}"
                 findings[name] = Finding("split", name, detail, object=objects.shown(path), variable=name)
     return list(findings.values())

@@ -139,12 +139,12 @@ def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
             continue
         missing = sets.missing(codes, allowed)
         of_toolchain = subject.binary.stripped and sets.rules.nameless.keys() >= set(missing)
-        nameless = (subject.nameless_allowed or of_toolchain) and code.symbol(number) is None
+        nameless = (subject.nameless_may_be_allowed or of_toolchain) and code.symbol(number) is None
         checked = not level and subject.is_checked(number)
         if nameless or checked or number in trusted or have(tested.get(number) or (), missing):
             subject.count(number, missing)
-        elif not subject.allowances.cover(code.name(number)):
-            finding = subject.finding("level" if level else "baseline", number, codes, allowed, level)
+        elif not subject.allowances.allows(code.name(number)):
+            finding = subject.finding_in("level" if level else "baseline", number, codes, allowed, level)
             findings.append(_described(finding, tested[number]) if number in tested else finding)
     subject.count_rest(subject.references.reached_pieces)
     return findings

@@ -203,7 +203,7 @@ class Initialisers:
         for function, references in self._reached[index].references.items():
             for owner, target, name in chain.from_iterable(self._led_to(index, one) for one in references):
                 name = name or self._shared_name(owner, target)
-                if name and not self._is_harmless(name) and not allowances.cover(name):
+                if name and not self._is_harmless(name) and not allowances.allows(name):
                     yield index, function, name
 
     def _is_harmless(self, name: str) -> bool:

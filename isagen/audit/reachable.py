@@ -56,7 +56,7 @@ class ReachableCode:
             beyond = self.subject.unsound(number, codes, self.subject.baseline)
             if beyond and self.subject.is_checked(number):
                 continue
-            if (beyond or self.subject.allowances.entries) and self.subject.allowances.cover(code.name(number)):
+            if (beyond or self.subject.allowances.entries) and self.subject.allowances.allows(code.name(number)):
                 continue
             if beyond:
                 self.offenders[number] = beyond
@@ -106,7 +106,7 @@ class ReachableCode:
     def described(self, kind: str, number: int, codes: Codes) -> Finding:
         """Return the finding of a function that uses `codes`, with the chain of calls to it."""
         subject = self.subject
-        finding = subject.finding(kind, number, codes, subject.baseline, subject.level_of(number))
+        finding = subject.finding_in(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
         # `variable` is the first variable that a step refers to before its call of the next step. In the last step,
         # references after the instruction that the finding shows count too.
@@ -199,7 +199,7 @@ class ReachableCode:
                 name = code.variables.name_at(target) or f"the data at {target:#x}"
                 what = "its address is taken by" if is_code else f"{name} contains its address, and is used by"
                 codes = self._unreached_beyond(first)
-                finding = self.subject.finding("unproven", first, codes, self.subject.baseline, "")
+                finding = self.subject.finding_in("unproven", first, codes, self.subject.baseline, "")
                 path = tuple(code.name(step) for step, _ in self._steps(number, reference.at))
                 detail = f"{what} code that runs {self.when[number]}"
                 yield replace(finding, cause="pointer", detail=detail, path=(*path, finding.symbol))

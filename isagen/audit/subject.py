@@ -82,7 +82,7 @@ class Subject:
         return bool(self.levels) and self.binary.stripped and self.binary.names_tell_levels
 
     @property
-    def nameless_allowed(self) -> bool:
+    def nameless_may_be_allowed(self) -> bool:
         """Whether a function without a name may belong to a level, or may be one that isa.toml allows."""
         return self.levels_are_lost or (self.binary.stripped and bool(self.allowances.entries))
 
@@ -140,14 +140,14 @@ class Subject:
 
     # ---- findings
 
-    def fault(self, kind: str, symbol: str, detail: str, level: str) -> Finding:
+    def finding_about(self, kind: str, symbol: str, detail: str, level: str) -> Finding:
         """Return a finding about the function or variable with the name `symbol`."""
         origin = self.objects.origin(symbol, level or self.module) if self.objects is not None else ()
         return Finding(kind, symbol, detail, level, *origin)
 
-    def finding(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
+    def finding_in(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
         """Return a finding about a function that uses `codes`, which need more than the `allowed` features."""
         address, text = self.code.first(number, codes)
         missing = self.sets.missing(codes, allowed)
-        fault = self.fault(kind, self.code.name(number), "", level)
-        return replace(fault, features=missing, instruction=text, address=address)
+        finding = self.finding_about(kind, self.code.name(number), "", level)
+        return replace(finding, features=missing, instruction=text, address=address)

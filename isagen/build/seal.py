@@ -34,10 +34,10 @@ from .compiled import Compiled, compiled_object
 from .emit import rendered_text
 from .fold import Folding
 from .last_run import LastRun, plan_states, state_of
+from .level_objects import ObjectPaths, objects_of_levels
 from .measure import lost_code
 from .outputs import Outputs
 from .registrations import announced_registrations, registered_by, registrations_of
-from .sealing_work import ObjectPaths, objects_of_levels
 from .stubs import check_objects, stubs_source
 
 

@@ -64,7 +64,7 @@ def ipex_text(cpu: Cpu) -> str:
     report = cpu.features.report
     lines = [f"{name.upper()}: {value:016x}" for name, value in cpu.registers.items()]
     lines += [f"os --> {name}: {json.dumps(state in cpu.saved)}" for name, state in report.os.items()]
-    lines += [f"{name}:\t\t\t{json.dumps(report.names.get(name, name) in cpu.bits)}" for name in report.features]
+    lines += [f"{name}:\t\t\t{json.dumps(report.names.get(name, name) in cpu.present)}" for name in report.features]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -76,7 +76,7 @@ def features_data(cpu: Cpu) -> dict[str, Any]:
     return {
         **cpu.registers,
         "os": {name: name in cpu.saved for name in cpu.features.states},
-        "features": {name: name in cpu.bits for name in cpu.features.features},
+        "features": {name: name in cpu.present for name in cpu.features.features},
     }
 
 

@@ -18,7 +18,7 @@ from ..model.plan import Limit, Sealing
 from ..planning.config import DEFAULT_TABLE, Config
 from ..planning.kernels import matches
 from ..probe.compiler import Compiler
-from ..processors.flags import units
+from ..processors.flags import flags_in
 from ..processors.registry import builtin_tables, default_table, family_under, processor_names
 from ..processors.table import Table, load_table, other_levels
 
@@ -117,9 +117,11 @@ def without_refused_args(
         languages = dict.fromkeys(language_of(kernel) for kernel in kernels if key == kernel or matches(key, kernel))
         args = entry.args or ()
         for compiler in (by_language[language] for language in languages):
-            refused = [] if compiler.compiles(args) else [unit for unit in units(args) if not compiler.compiles(unit)]
-            args = tuple(word for unit in units(args) if unit not in refused for word in unit)
-            if shown := " ".join(word for unit in refused for word in unit):
+            refused = (
+                [] if compiler.compiles(args) else [flag for flag in flags_in(args) if not compiler.compiles(flag)]
+            )
+            args = tuple(word for flag in flags_in(args) if flag not in refused for word in flag)
+            if shown := " ".join(word for flag in refused for word in flag):
                 warnings.append(
                     f"isagen: {config.shown}: kernels.{key!r}.args: {shown} is left out: {compiler.name} refuses it"
                 )

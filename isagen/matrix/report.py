@@ -76,7 +76,7 @@ def _machine(matrix: Matrix) -> Iterator[tuple[str, str]]:
         machine = this_machine(matrix.features)
         cpu = ask_permissions(detect(read_features(matrix.features), machine), machine)
         cpu_name = machine.cpu_name() or cpu_name
-        features = " ".join(name for name in cpu.features.features if name in cpu.bits)
+        features = " ".join(name for name in cpu.features.features if name in cpu.present)
         states = " ".join(sorted(cpu.saved - cpu.refused))
     yield "CPU", cpu_name or "unknown"
     yield "CPU features", features

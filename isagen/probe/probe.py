@@ -17,7 +17,7 @@ from functools import partial
 
 from ..model.codec import from_data
 from ..model.plan import Limit, Verdict
-from ..processors.flags import units
+from ..processors.flags import flags_in
 from ..processors.table import Table
 from .cache import Cache
 from .compiler import Compiler
@@ -94,9 +94,9 @@ def groups_of(table: Table, available: Mapping[str, Verdict]) -> list[dict[str, 
     groups = []
     while rest:
         name, highest = rest.popitem()
-        flags = set(units(highest.flags))
+        flags = set(flags_in(highest.flags))
         below = [level.name for level in reversed(table.below(name)) if level.name in rest]
-        group = {lower: rest.pop(lower) for lower in below if set(units(rest[lower].flags)) <= flags}
+        group = {lower: rest.pop(lower) for lower in below if set(flags_in(rest[lower].flags)) <= flags}
         groups.append({name: highest, **group})
     return groups
 

@@ -14,13 +14,13 @@ from .table import Table
 class Cpu:
     """The result of detection.
 
-    `bits` are the names of the features that the CPU has, `saved` those of the states that the OS saves, and `refused`
-    those of the states that the OS refuses to the process.
+    `present` are the names of the features that the CPU has, `saved` those of the states that the OS saves, and
+    `refused` those of the states that the OS refuses to the process.
     """
 
     features: Features
     registers: Mapping[str, int]
-    bits: frozenset[str]
+    present: frozenset[str]
     saved: frozenset[str]
     refused: frozenset[str] = frozenset()
 
@@ -32,7 +32,7 @@ class Cpu:
 
     def _why_not(self, name: str) -> str | None:
         """Return why a feature cannot be used, as text for messages: "" if the CPU lacks it; None if it can be used."""
-        if name not in self.bits:
+        if name not in self.present:
             return ""
         state = self.features.features[name].state
         if state in self.refused:
@@ -42,17 +42,17 @@ class Cpu:
 
 def detect(features: Features, machine: Machine) -> Cpu:
     """Detect the features of the CPU and the states that the OS saves. No permission is requested."""
-    bits: set[str] = set()
+    present: set[str] = set()
     for name, feature in features.features.items():  # dependencies precede a feature
-        if bits.issuperset(feature.needs) and any(c.holds(machine.read(c.source)) for c in feature.conditions):
-            bits.add(name)
+        if present.issuperset(feature.needs) and any(c.holds(machine.read(c.source)) for c in feature.conditions):
+            present.add(name)
     saved = frozenset(name for name, state in features.states.items() if machine.saves(state.check))
-    return Cpu(features, machine.registers, frozenset(bits), saved)
+    return Cpu(features, machine.registers, frozenset(present), saved)
 
 
 def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:
     """Request permission from the OS for every state that needs it and that a feature of the CPU could use."""
-    useful = {cpu.features.features[name].state for name in cpu.bits} & cpu.saved
+    useful = {cpu.features.features[name].state for name in cpu.present} & cpu.saved
     refused = {
         name
         for name, state in cpu.features.states.items()

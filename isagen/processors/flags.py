@@ -35,15 +35,15 @@ def joined(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """Return the flags of all lists. Of equal flags, and of options with ONE_VALUE, only the last one stays."""
     flags: dict[str, tuple[str, ...]] = {}
     for words in lists:
-        for unit in units(words):
-            value = ONE_VALUE.match(unit[0])
-            key = value[0] if value else " ".join(unit)
+        for flag in flags_in(words):
+            value = ONE_VALUE.match(flag[0])
+            key = value[0] if value else " ".join(flag)
             flags.pop(key, None)
-            flags[key] = unit
-    return tuple(word for unit in flags.values() for word in unit)
+            flags[key] = flag
+    return tuple(word for flag in flags.values() for word in flag)
 
 
-def units(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def flags_in(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield each flag, with the next word if that is its value."""
     rest = iter(words)
     for word in rest:

@@ -10,7 +10,7 @@ import pytest
 from isagen.audit.known_functions import is_harmless
 from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
-from isagen.processors.arm64.words import written
+from isagen.processors.arm64.fields import written
 from isagen.processors.table import load_table
 from support.projects import need
 

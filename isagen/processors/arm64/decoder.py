@@ -10,7 +10,7 @@ from ...binary.tables import numbers_of
 from ..addresses import MASK, NOTHING, Addresses, Found, signed
 from ..decoding import Abi, Codes, Kind
 from ..row_decoder import INVALID, NO_WORD, RowDecoder, Step
-from .words import PAGE, access, branch_target, is_call, written
+from .fields import PAGE, access, branch_target, is_call, written
 
 NO_REGISTER = 31  # the zero register or the stack pointer, depending on the instruction
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}

@@ -11,7 +11,7 @@ from ...binary.tables import numbers_of
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import Abi, Codes, Decoder, Kind
 from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
-from . import words as w
+from . import fields as f
 
 FLOATS = "zve32f"  # LLVM's name of the feature that floating-point vector instructions need
 
@@ -57,7 +57,7 @@ class RiscvDecoder(RowDecoder):
         if address is None:
             return self
         decoder = copy(self)
-        decoder.known = {w.GP: address}
+        decoder.known = {f.GP: address}
         return decoder
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
@@ -65,10 +65,10 @@ class RiscvDecoder(RowDecoder):
         bits = 0
         for at, after, word in self.placed(raw, address):
             code = self.encodings[word]
-            if word & 127 == w.VECTOR and word != NO_WORD:
-                bits = w.element_bits(word) if word >> 12 & 7 == w.SETS else bits
+            if word & 127 == f.VECTOR and word != NO_WORD:
+                bits = f.element_bits(word) if word >> 12 & 7 == f.SETS else bits
                 code = self._halves.get(bits, {}).get(code, code)
-            elif w.opcode(word) in (w.JAL, w.C_J) or w.through(word) is not None:
+            elif f.opcode(word) in (f.JAL, f.C_J) or f.through(word) is not None:
                 bits = 0  # unknown: control may come from elsewhere here, or a called function may change it
             yield Instruction(at, after, code, word)
 
@@ -100,13 +100,13 @@ class RiscvDecoder(RowDecoder):
         before: Step | None = None
         for step in self.placed(raw, address):
             if before is not None:
-                through = w.through(step[2]) if step[2] != NO_WORD else None
-                if through is not None and through.register == w.destination(before[2]):
+                through = f.through(step[2]) if step[2] != NO_WORD else None
+                if through is not None and through.register == f.destination(before[2]):
                     yield before[0], step[1], step[2] << 32 | before[2]
                     before = None
                     continue
                 yield before
-            before = step if step[2] & 127 == w.AUIPC and step[2] != NO_WORD else None
+            before = step if step[2] & 127 == f.AUIPC and step[2] != NO_WORD else None
             if before is None:
                 yield step
         if before is not None:
@@ -114,35 +114,35 @@ class RiscvDecoder(RowDecoder):
 
     def reference(self, word: int, at: int, addresses: Addresses, linked: bool, fixed: bool) -> Found:
         if word >> 32 > 0:
-            first, through = word & 0xFFFFFFFF, w.through(word >> 32)
+            first, through = word & 0xFFFFFFFF, f.through(word >> 32)
             assert through is not None
             self.forget(addresses, word)
-            kind = Kind.CALL if through.link in w.LINKS else Kind.JUMP
-            return kind, at + (w.upper(first) or 0) + through.offset & MASK
+            kind = Kind.CALL if through.link in f.LINKS else Kind.JUMP
+            return kind, at + (f.upper(first) or 0) + through.offset & MASK
         code = self.encodings[word]
         if code == INVALID:
             return Kind.INVALID, 0
         if code in self.end_codes:
             return Kind.END, 0
-        target, through = w.branch_target(word, at), w.through(word)
+        target, through = f.branch_target(word, at), f.through(word)
         if target is not None:
             self.forget(addresses, word)
-            kind = Kind.JUMP if w.opcode(word) in (w.JAL, w.C_J) else Kind.BRANCH
-            return (Kind.CALL if w.is_call(word) else kind), target
+            kind = Kind.JUMP if f.opcode(word) in (f.JAL, f.C_J) else Kind.BRANCH
+            return (Kind.CALL if f.is_call(word) else kind), target
         if through is not None:
             is_known = through.register in addresses.formed or through.register in addresses.loaded
-            if not through.link and through.register in w.LINKS and not is_known:
+            if not through.link and through.register in f.LINKS and not is_known:
                 return Kind.END, 0
             return self.through_register(word, through.register, addresses, through.offset)
         return self._of_address(word, at, addresses, fixed) if linked else NOTHING
 
     def _of_address(self, word: int, at: int, addresses: Addresses, fixed: bool) -> Found:
         """Return the reference of an instruction in a linked file that forms an address or uses one."""
-        written, upper, added, accessed = w.written(word), w.upper(word), w.added(word), w.access(word)
+        written, upper, added, accessed = f.written(word), f.upper(word), f.added(word), f.access(word)
         if upper is not None:
             addresses.forget(written)
-            if written and (fixed or w.opcode(word) == w.AUIPC):
-                addresses.formed[written[0]] = (at if w.opcode(word) == w.AUIPC else 0) + upper & MASK
+            if written and (fixed or f.opcode(word) == f.AUIPC):
+                addresses.formed[written[0]] = (at if f.opcode(word) == f.AUIPC else 0) + upper & MASK
             return NOTHING
         if added is not None and (base := addresses.formed.get(added[1])) is not None:
             sum_of_both = base + added[2] & MASK
@@ -158,19 +158,19 @@ class RiscvDecoder(RowDecoder):
 
     # ---- facts about one word
 
-    branch_target = staticmethod(w.branch_target)
+    branch_target = staticmethod(f.branch_target)
 
     def is_call(self, word: int) -> bool:
-        return w.is_call(word >> 32 or word)
+        return f.is_call(word >> 32 or word)
 
     def written(self, word: int) -> tuple[int, ...]:
-        return w.written(word) if word < 1 << 32 else ()
+        return f.written(word) if word < 1 << 32 else ()
 
     def copied(self, word: int) -> tuple[int, int] | None:
         """See `RowDecoder.copied`. A load counts as a copy too: its offset is the second part of an address."""
         if word >= 1 << 32:
             return None
-        added, accessed, written = w.added(word), w.access(word), w.written(word)
+        added, accessed, written = f.added(word), f.access(word), f.written(word)
         if added is not None and written:
             return added[0], added[1]
         return (written[0], accessed.base) if accessed is not None and accessed.is_load and written else None
