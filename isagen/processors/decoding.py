@@ -81,6 +81,19 @@ class Abi:
     preserved: tuple[str, ...] = ()
 
 
+class Move(NamedTuple):
+    """The effect on registers of the instruction at the address `at`.
+
+    It `calls`, or it writes the registers `written`, the first of which gets the value of the register `source`, if the
+    instruction copies one.
+    """
+
+    at: int
+    calls: bool
+    source: int | None
+    written: Sequence[int]
+
+
 class Instruction(Protocol):
     """One decoded instruction. Its properties have the names of iced-x86."""
 
@@ -104,7 +117,8 @@ class Decoder(Protocol):
     code of bytes that are no known instruction. `longest` is the size of the longest instruction in bytes, and
     `jump_size` that of the largest entry of the PLT. `pad` matches what assemblers and linkers put between functions. A
     function may start with data of `mark_size` bytes, which start with `mark`. If the loader `passes_features` to
-    resolvers, each resolver counts as one that tests features.
+    resolvers, each resolver counts as one that tests features. A call takes arguments from the `argument_registers`,
+    and preserves the `preserved_registers`.
     """
 
     name: str
@@ -113,6 +127,8 @@ class Decoder(Protocol):
     longest: int
     jump_size: int
     pad: re.Pattern[bytes]
+    argument_registers: Sequence[int]
+    preserved_registers: Container[int]
     mark: bytes = b""
     mark_size: int = 0
     passes_features: bool = False
@@ -159,6 +175,27 @@ class Decoder(Protocol):
         control may arrive from other places than the instruction before. `calls` maps the address of a call to the
         positions of its arguments, from 0.
         """
+        values: dict[int, int] = {}  # by register
+        arguments = {}
+        for move in self.moves(raw, address):
+            if move.at in join_points:
+                values.clear()
+            if move.at in calls:
+                arguments[move.at] = [values.get(self.argument_registers[place], 0) for place in calls[move.at]]
+            if move.calls:
+                values = {register: value for register, value in values.items() if register in self.preserved_registers}
+                continue
+            value = formed.get(move.at, 0)
+            if not value and move.source is not None:
+                value = values.get(move.source, 0)
+            for register in move.written:
+                values.pop(register, None)
+            if value and move.written:
+                values[move.written[0]] = value
+        return arguments
+
+    def moves(self, raw: bytes, address: int) -> Iterator[Move]:
+        """Yield the effects on registers of the instructions in `raw`, in the order of their addresses."""
 
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..model.errors import AuditError
 from ..model.toml import read_toml
 from .addresses import Addresses, Found
-from .decoding import LEAVES, Abi, Codes, Decoder, Form, Kind, Reference
+from .decoding import LEAVES, Abi, Codes, Decoder, Form, Kind, Move, Reference
 from .decoding import Instruction as AnyInstruction
 
 INVALID = 0
@@ -202,35 +202,11 @@ class RowDecoder(Decoder, ABC):
         target = self.branch_target(instruction.word, instruction.ip)
         return f"{mnemonic} {target:#x}" if target is not None else f"{mnemonic} ({instruction.word:#x})"
 
-    def call_arguments(
-        self,
-        raw: bytes,
-        address: int,
-        formed: Mapping[int, int],
-        join_points: Container[int],
-        calls: Mapping[int, Sequence[int]],
-    ) -> Mapping[int, Sequence[int]]:
-        values: dict[int, int] = {}  # by register
-        arguments = {}
-        numbers = self.argument_registers
+    def moves(self, raw: bytes, address: int) -> Iterator[Move]:
         for at, _, word in self.steps(raw, address):
-            if word == NO_WORD:
-                continue
-            if at in join_points:
-                values.clear()
-            if at in calls:
-                arguments[at] = [values.get(numbers[place], 0) for place in calls[at]]
-            if self.is_call(word):
-                values = {register: value for register, value in values.items() if register in self.preserved_registers}
-                continue
-            value, written = formed.get(at, 0), self.written(word)
-            if not value and (copied := self.copied(word)) is not None:
-                value = values.get(copied[1], 0)
-            for register in written:
-                values.pop(register, None)
-            if value and written:
-                values[written[0]] = value
-        return arguments
+            if word != NO_WORD:
+                copied, calls = self.copied(word), self.is_call(word)
+                yield Move(at, calls, copied[1] if copied is not None else None, () if calls else self.written(word))
 
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from iced_x86 import (
     ConditionCode,
@@ -17,7 +17,7 @@ from iced_x86 import (
     RegisterExt,
 )
 
-from ..decoding import Abi
+from ..decoding import Abi, Move
 from .instructions import numbers
 
 CALLS = frozenset({FlowControl.CALL, FlowControl.INDIRECT_CALL})
@@ -34,39 +34,19 @@ class Tracking:
 
     def __init__(self, abi: Abi) -> None:
         registers = numbers(Register)
-        self._arguments = [registers[name] for name in abi.arguments]
-        self._preserved = {registers[name] for name in abi.preserved}
+        self.argument_registers: Sequence[int] = [registers[name] for name in abi.arguments]
+        self.preserved_registers: Container[int] = {registers[name] for name in abi.preserved}
         self._factory = InstructionInfoFactory()
         self._full = RegisterExt.full_register
 
-    def call_arguments(
-        self,
-        raw: bytes,
-        address: int,
-        formed: Mapping[int, int],
-        join_points: Container[int],
-        calls: Mapping[int, Sequence[int]],
-    ) -> Mapping[int, Sequence[int]]:
-        """See `decoding.Decoder.call_arguments`."""
-        values: dict[int, int] = {}  # by register
-        arguments = {}
+    def moves(self, raw: bytes, address: int) -> Iterator[Move]:
+        """See `decoding.Decoder.moves`."""
         for instruction in Decoder(64, raw, ip=address):
-            if instruction.ip in join_points:
-                values.clear()
-            if instruction.ip in calls:
-                arguments[instruction.ip] = [values.get(self._arguments[number], 0) for number in calls[instruction.ip]]
-            if instruction.flow_control in CALLS:
-                values = {register: value for register, value in values.items() if register in self._preserved}
-                continue
-            value = formed.get(instruction.ip, 0)
-            if instruction.mnemonic == Mnemonic.MOV and not value and instruction.op1_kind == OpKind.REGISTER:
-                value = values.get(instruction.op1_register, 0)
-            for used in self._factory.info(instruction).used_registers() if values else ():
-                if used.access in WRITES:
-                    values.pop(self._full(used.register), None)
-            if value:
-                values[self._full(instruction.op0_register)] = value
-        return arguments
+            is_copy = instruction.mnemonic == Mnemonic.MOV and instruction.op1_kind == OpKind.REGISTER
+            used = self._factory.info(instruction).used_registers()
+            written = [self._full(one.register) for one in used if one.access in WRITES]
+            calls = instruction.flow_control in CALLS
+            yield Move(instruction.ip, calls, instruction.op1_register if is_copy else None, written)
 
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
