@@ -106,7 +106,7 @@ def _values(build: Build, table: Table) -> Mapping[str, Any]:
         "announced": limit.opaque,
         "module": plan.module,
         "detection": NO_REGISTERS if limit.foreign else processor.detection,
-        "oldest_cpu": None if limit.foreign else processor.oldest_cpu,
+        "oldest_cpu": None if limit.foreign else table.features.oldest_cpu,
         "matrix_mark": MATRIX_MARK,
         "notes": [_note("isa_note", one.name, NOTE_MARK.format(one.name)) for one in FORMATS],
         "level_notes": [_note("isa_level_notes", one.name, LEVEL_NOTES_MARK) for one in FORMATS if not limit.opaque],

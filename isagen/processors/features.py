@@ -52,6 +52,19 @@ class Feature:
 
 
 @dataclass(frozen=True)
+class OldestCpu:
+    """The attributes that compile a function for every CPU of an architecture, whatever the command line turns on.
+
+    Compilers predefine `macro` for the architecture. `gcc` and `clang` map conditions of an #if to values of the
+    attribute `target`; the first item whose condition holds counts.
+    """
+
+    macro: str
+    gcc: Mapping[str, str]
+    clang: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class IpexReport:
     """The lines of `isagen cpu --format ipex`. `os` maps IPEX's names of OS states to isagen's.
 
@@ -70,7 +83,8 @@ class Features:
     The regular expression `cpu_macros` matches macros that name CPUs. `never_required` are features, each with the
     reason, that a level requires only if it lists them, and not if its flags turn them on. `implied` maps a feature to
     other features, not among its `needs`, that every CPU with this feature has. `every_cpu` maps Meson's name of a
-    system to the features of all CPUs that run the system. `known_broken` are bugs of compilers.
+    system to the features of all CPUs that run the system. `known_broken` are bugs of compilers. `oldest_cpu` compiles
+    generated code for every CPU; without it, the project's flags apply.
     """
 
     processor: Processor
@@ -84,6 +98,7 @@ class Features:
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     every_cpu: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     known_broken: tuple[KnownBroken, ...] = ()
+    oldest_cpu: OldestCpu | None = None
 
     @property
     def name(self) -> str:
@@ -186,6 +201,7 @@ def read_features(name: str) -> Features:
         features=features,
         report=section.section("report").record(IpexReport),
         known_broken=read_known_broken(section.tables("known_broken"), features),
+        oldest_cpu=section.section("oldest_cpu").record(OldestCpu) if "oldest_cpu" in section else None,
         instructions=read_instructions(section.section("instructions"), features),
     )
 

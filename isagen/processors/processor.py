@@ -58,19 +58,6 @@ class DecodableCode:
         return all(name in macros for name in self.defined) and not any(name in macros for name in self.undefined)
 
 
-@dataclass(frozen=True)
-class OldestCpu:
-    """The attributes that compile a function for every CPU of an architecture, whatever the command line turns on.
-
-    Compilers predefine `macro` for the architecture. `gcc` and `clang` list (condition of an #if, value of the
-    attribute `target`); the first item whose condition holds counts.
-    """
-
-    macro: str
-    gcc: tuple[tuple[str, str], ...]
-    clang: tuple[tuple[str, str], ...]
-
-
 @dataclass(frozen=True, eq=False)  # compared by identity, so that a processor can be a key
 class Processor:
     """One processor: its folder, `home`, contains `features.toml`, `tables/` and, if registers are read, `detect.c.j2`.
@@ -79,10 +66,9 @@ class Processor:
     has the processor's name. `spellings` maps results of ``platform.machine()`` in lower case to Meson's names, and
     `macros` maps macros that compilers predefine to Meson's names.
     `detection` is the name of the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are
-    the processor's own kinds of sources, and `read_state` reads the keys of a state. `oldest_cpu` compiles generated
-    code for every CPU; without it, the project's flags apply. `level_flags` returns a level's flags for use after the
-    project's arguments. The levels of `baseline_table` are the baselines that an audit can name. `machine` returns the
-    CPU and OS that Python runs on.
+    the processor's own kinds of sources, and `read_state` reads the keys of a state. `level_flags` returns a level's
+    flags for use after the project's arguments. The levels of `baseline_table` are the baselines that an audit can
+    name. `machine` returns the CPU and OS that Python runs on.
     """
 
     name: str
@@ -93,7 +79,6 @@ class Processor:
     detection: str = "generic"
     kinds: tuple[SourceKind, ...] = ()
     read_state: Callable[[Section], Any] = lambda entry: None
-    oldest_cpu: OldestCpu | None = None
     level_flags: Callable[[Sequence[str], Sequence[str]], tuple[str, ...]] = lambda flags, args: tuple(flags)
     baseline_table: str = ""
     decodable: DecodableCode | None = None

@@ -5,22 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..machines import Machine
-from ..processor import DecodableCode, OldestCpu, Processor
+from ..processor import DecodableCode, Processor
 from .abi import ABIS
 from .registers import CPUID, read_state
-
-# In GCC, arch= turns off all features that the command line turns on. In Clang, it turns off only those of -march=NAME,
-# not those of -mavx512f or -march=native, so extensions that Clang uses without an intrinsic are turned off by name.
-# Turning off SSE3 turns off the vector extensions above SSE3. Clang 14 knows all names but APX's.
-CLANG = "arch=x86-64,no-sse3,no-cx16,no-sahf,no-popcnt,no-lzcnt,no-bmi,no-bmi2,no-tbm,no-movbe,no-adx,no-gfni"
-OLDEST_CPU = OldestCpu(
-    macro="__x86_64__",
-    gcc=(("1", "arch=x86-64"),),
-    clang=(
-        ("defined(__APX_F__)", f"{CLANG},no-egpr,no-push2pop2,no-ppx,no-ndd,no-ccmp,no-nf,no-cf,no-zu"),
-        ("1", CLANG),
-    ),
-)
 
 
 def _this_machine() -> Machine:
@@ -38,7 +25,6 @@ PROCESSOR = Processor(
     detection="x86",
     kinds=(CPUID,),
     read_state=read_state,
-    oldest_cpu=OLDEST_CPU,
     baseline_table="x86-64",
     decodable=DecodableCode(
         "x86-64",
