@@ -16,14 +16,13 @@ PRINT_ONLY = {"--version", "--help"}
 
 
 class Linking:
-    """One link. `words` are the linker's arguments, each response file replaced by the arguments in it.
+    """One link, which starts at once. `words` are the arguments, each response file replaced by the arguments in it.
 
-    Raises `BuildError` if a response file cannot be read.
+    Raises `BuildError` if a response file cannot be read, or if the linker cannot be run.
     """
 
     def __init__(self, linker: str, arguments: Sequence[str]) -> None:
         self.linker = linker
-        self._arguments = arguments
         try:
             self.words = tuple(expanded(arguments))
         except (OSError, ValueError) as problem:
@@ -33,29 +32,24 @@ class Linking:
                 remedy="check the quotes in the project's link arguments",
             ) from None
         self.output = output_of(self.words)
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start the linker. Raises `BuildError` if it cannot be run."""
         try:
-            self._process = subprocess.Popen([self.linker, *self._arguments])
+            self._process = subprocess.Popen([linker, *arguments])
         except OSError as problem:
             raise BuildError(
                 f"cannot be run: {problem.strerror}",
-                where=self.linker,
+                where=linker,
                 remedy="configure the build folder again: meson setup --reconfigure BUILD_DIR",
             ) from None
 
     def wait(self) -> int:
         """Return the exit status, or the negative number of the signal that ended the linker."""
-        return self._process.wait() if self._process is not None else 0
+        return self._process.wait()
 
     def discard(self) -> None:
-        """Wait for the linker, if it was started, and remove its output, so that the next build links again."""
-        if self._process is not None:
-            self.wait()
-            if self.output is not None:
-                discard(self.output)
+        """Wait for the linker, and remove its output, so that the next build links again."""
+        self.wait()
+        if self.output is not None:
+            discard(self.output)
 
 
 def discard(output: str) -> None:

@@ -86,7 +86,6 @@ def _link(words: Sequence[str]) -> int:
     _, plan, mode, linker, *arguments = words
     linking = Linking(linker, arguments)
     try:
-        linking.start()
         from .link import finish
 
         return finish(linking, plan, mode)

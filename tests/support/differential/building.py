@@ -201,7 +201,6 @@ def _link(base: Base, project: Random, folder: Path, inputs: list[Path], output:
         else:
             try:
                 linking = Linking(linker, words)
-                linking.start()
                 status = finish(linking, folder / plan_name(), audit)
             except IsagenError as problem:
                 return Built(REFUSED, output, output, str(problem))
