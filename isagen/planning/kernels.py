@@ -12,9 +12,8 @@ from typing import Any
 
 from ..model.errors import ConfigError, KernelError, did_you_mean
 from ..model.languages import language_of, takes_macros
-from .config import WILDCARD, Config, KernelConfig
+from .config import VARIABLE, WILDCARD, Config, KernelConfig
 
-MODULE_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # Wildcards as regular expressions: `**/` matches any number of folders, `*` and `?` match within a folder.
 WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
@@ -54,7 +53,7 @@ def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequenc
 
     `other_kernels` are the kernels of other sets. `module` is the extension module that the kernels form, if any.
     """
-    if module and not MODULE_NAME.fullmatch(module):
+    if module and not VARIABLE.match(module):
         remedy = "use letters, digits and _; isa_subdir names the packages above it"
         raise ConfigError(f"{module!r} cannot name an extension module", where="isa_module", remedy=remedy)
     if module and not kernels:

@@ -41,7 +41,9 @@ def select_levels(
     level.
     """
     tokens = level_words(words)
-    check_no_contradiction(tokens, where)
+    lowered = [token.casefold() for token in tokens]
+    if both := next((name for name in lowered if f"-{name}" in lowered), "").upper():
+        raise ConfigError(f"{both} and -{both} contradict each other", where=where, remedy="leave one of them out")
     named = level_or_minus if lowest_too else partial(level_named, minus=True)
     keywords = ("all", "none", NATIVE) if where == OPTION else ("all", "none")
     selected = {table.lowest.name} if lowest_too else set()
@@ -63,16 +65,6 @@ def select_levels(
         elif level := named(token, table, where, *keywords):
             selected = selected - {level[1:]} if level.startswith("-") else selected | {level}
     return frozenset(selected)
-
-
-def check_no_contradiction(tokens: Iterable[str], where: str) -> None:
-    """Raise `ConfigError` for a level that is switched on and off by name."""
-    names = [token.casefold() for token in tokens]
-    for name in names:
-        if f"-{name}" in names:
-            raise ConfigError(
-                f"{name.upper()} and -{name.upper()} contradict each other", where=where, remedy="leave one of them out"
-            )
 
 
 def level_named(word: str, table: Table, where: str, *keywords: str, minus: bool = False) -> str:

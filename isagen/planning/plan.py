@@ -133,8 +133,7 @@ def make_plan(
 def _disabled(words: Iterable[str], table: Table, where: str, lowest_too: bool = True, by: str = "") -> dict[str, Cell]:
     """Return the cells of the levels that the `words` of a setting at `where` switch off."""
     selected = select_levels(words, table, where, lowest_too)
-    off = (level for level in table.names() if level not in selected)
-    return {level: Cell(level, DISABLED, f"by {where}", by=by) for level in off}
+    return {level: Cell(level, DISABLED, f"by {where}", by=by) for level in table.names() if level not in selected}
 
 
 def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] | None) -> dict[str, Cell]:
