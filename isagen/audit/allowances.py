@@ -58,15 +58,8 @@ def _read(path: Path) -> list[Entry]:
 
 
 def _entry(section: Section, path: str, number: int) -> Entry:
-    entry = Entry(
-        path=path,
-        number=number,
-        file=section.string("file", ""),
-        symbol=section.string("symbol", ""),
-        kinds=tuple(dict.fromkeys(_kind(section, word) for word in section.strings("kind", ()))),
-        reason=section.string("reason"),
-    )
-    section.finish()
+    kinds = tuple(dict.fromkeys(_kind(section, word) for word in section.strings("kind", ())))
+    entry = section.record(Entry, path=path, number=number, kinds=kinds)
     if not entry.reason.strip():
         raise section.fail("reason", "is empty", "say why the code is safe, or why it never runs")
     for key, value in (("file", entry.file.strip()), ("symbol", entry.symbol.strip()), ("kind", entry.kinds)):

@@ -191,7 +191,7 @@ class ReachableCode:
                     continue
                 seen.add(target)
                 is_code = code.functions.is_code(target)
-                pointed = [(target, "")] if is_code else references.code_reachable_from(target, searched)
+                pointed = [(target, "")] if is_code else references.reachable_from(target, searched)
                 entries = [code.entry(address) for address, _ in pointed]
                 first = next((entry for entry in entries if self._unreached_beyond(entry)), None)
                 if first is None:

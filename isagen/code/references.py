@@ -227,12 +227,6 @@ class References:
     def _pointer_addresses(self) -> list[int]:
         return sorted(self.data_pointers)
 
-    def code_reachable_from(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
-        """Yield what `reachable_from` yields, without variables of this file."""
-        for target, name in self.reachable_from(address, seen):
-            if name or self._functions.is_code(target):
-                yield target, name
-
     def reachable_from(self, address: int, seen: set[int] | None = None) -> Iterator[tuple[int, str]]:
         """Yield (address, name) of the code and variables that pointers in a variable lead to, directly or not.
 
