@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..binary.formats import HEAD, starts_with_code
+from ..binary.formats import starts_with_code
+from ..binary.reader import HEAD
 from ..model.errors import AuditError
 
 # Called before each file, with its name, its number and the number of files; both numbers are 0 if they are unknown.

@@ -11,9 +11,7 @@ from ..model.errors import AuditError
 from ..model.files import AnyPath
 from .contents import Architecture
 from .format import AnyObject, Format
-from .mangling import demangle as demangle
-from .reader import HEAD as HEAD
-from .reader import Binary
+from .reader import HEAD, Binary
 
 FOLDER = os.path.dirname(__file__)
 NAMES = ("elf", "coff", "macho")  # the formats' folders

@@ -6,9 +6,8 @@ import struct
 from collections.abc import Iterator
 from typing import Literal
 
-from ..model.c_array import array_text
-
 TYPE = 1
+BYTES_IN_LINE = 32
 
 
 def note_of(owner: str, text: bytes, order: Literal["little", "big"] = "little") -> bytes:
@@ -27,6 +26,12 @@ def _parts(owner: str, text: bytes) -> tuple[tuple[int, int, int], bytes]:
     """Return the words at the start of a note, and the bytes after them."""
     parts = owner.encode() + b"\0", text
     return (len(parts[0]), len(parts[1]), TYPE), b"".join(part + b"\0" * (-len(part) % 4) for part in parts)
+
+
+def array_text(content: bytes) -> str:
+    """Return bytes as the elements of a C array, not as a string literal, whose length C limits."""
+    lines = (content[start : start + BYTES_IN_LINE] for start in range(0, len(content), BYTES_IN_LINE))
+    return "\n".join(f"  {', '.join(map(str, line))}," for line in lines)
 
 
 def notes_of(raw: bytes, owner: str, order: str) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from mmap import mmap
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal, Self, cast
+from typing import Any, Generic, Literal, Self, TypeVar, cast
 
 from ..model.errors import AuditError
 from ..model.files import AnyPath, mapped
@@ -188,19 +188,22 @@ class Binary:
         """Yield (address, size in bytes) of each function in the tables for unwinding the stack."""
         yield from ()
 
-    def pointers(self, kinds: RelocationTypes) -> Pointers:
+    def pointers(self, kinds: RelocationTypes) -> Pointers[Any]:
         """Return the pointers of the file; `kinds` are the relocation types of its processor."""
         return Pointers(self, kinds)
 
 
-class Pointers:
+FileT = TypeVar("FileT", bound=Binary)
+
+
+class Pointers(Generic[FileT]):
     """The pointers of a binary: in its data, in tables of the linker, and in arrays that the loader reads.
 
     A slot is the address of a pointer in such a table or array, through which code is called. This class reads objects;
     a subclass for each format reads linked files.
     """
 
-    def __init__(self, file: Binary, kinds: RelocationTypes) -> None:
+    def __init__(self, file: FileT, kinds: RelocationTypes) -> None:
         self._file = file
         self._kinds = kinds
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..binary.formats import FORMATS
-from ..binary.notes import note_text
+from ..binary.notes import array_text, note_text
 from ..matrix.planned import planned_matrix, public
-from ..model.c_array import array_text
 from ..model.matrix import LevelRow
 from ..model.matrix_notes import pack
 from ..model.names import (

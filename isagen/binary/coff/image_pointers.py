@@ -28,19 +28,15 @@ class PeImage(Image):
         return ImagePointers(self, kinds)
 
 
-class ImagePointers(Pointers):
+class ImagePointers(Pointers[Image]):
     """The pointers of a PE file."""
-
-    def __init__(self, file: Image, kinds: RelocationTypes) -> None:
-        super().__init__(file, kinds)
-        self._image = file
 
     # ---- pointers to other files
 
     @cached_property
     def _imports(self) -> dict[int, str]:
         """The names of the functions of other files, by the address of the pointer to each."""
-        image, slots = self._image, dict[int, str]()
+        image, slots = self._file, dict[int, str]()
         place, size = image.directory(c.IMPORTS)
         for at in range(place, place + size - c.IMPORT_DIRECTORY.size + 1, c.IMPORT_DIRECTORY.size):
             names, _, _, library, slot = image.unpack(c.IMPORT_DIRECTORY, at)
@@ -56,9 +52,9 @@ class ImagePointers(Pointers):
 
     @cached_property
     def plt_ranges(self) -> list[tuple[int, int]]:
-        thunk, ranges = THUNKS.get(self._image.machine), []
-        for section in self._image.sections if thunk is not None else ():
-            for found in thunk.finditer(self._image.content(section)) if thunk and section.executable else ():
+        thunk, ranges = THUNKS.get(self._file.machine), []
+        for section in self._file.sections if thunk is not None else ():
+            for found in thunk.finditer(self._file.content(section)) if thunk and section.executable else ():
                 after = section.address + found.end()
                 if after + int.from_bytes(found[1], "little", signed=True) in self._imports:
                     ranges.append((section.address + found.start(), after))
@@ -72,7 +68,7 @@ class ImagePointers(Pointers):
 
         GNU's linker puts -1 before the arrays of constructors and destructors, and 0 after them.
         """
-        image = self._image
+        image = self._file
         high = re.escape((image.base >> 32).to_bytes(4, "little"))
         marked = re.compile(rb"\xff{8}((?:.{4}" + high + rb")+)\0{8}", re.DOTALL)
         arrays = []
@@ -87,11 +83,11 @@ class ImagePointers(Pointers):
 
     def _function(self, slot: int) -> int:
         """Return the address of the function to which the pointer at `slot` leads; 0 if it leads to none."""
-        address = self._image.word_at(slot)
+        address = self._file.word_at(slot)
         return address if self._is_code(address) else 0
 
     def _is_code(self, address: int) -> bool:
-        section = self._image.section_at(address)
+        section = self._file.section_at(address)
         return section is not None and section.executable
 
     @cached_property
@@ -103,12 +99,12 @@ class ImagePointers(Pointers):
             return Target(name=self._imports[slot])
         if within(self._arrays, slot):
             return Target(self._function(slot))
-        section = self._image.section_at(slot)
+        section = self._file.section_at(slot)
         # Code reads addresses of other sources' functions and variables from pointers in constant sections.
         return Target(self._own.get(slot, 0) if section is not None and section.constant else 0)
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
-        image = self._image
+        image = self._file
         if image.flags & c.FILE_DLL and image.entry_point:
             yield image.entry_point, LOADED
         tls, _ = image.directory(c.TLS)
@@ -129,7 +125,7 @@ class ImagePointers(Pointers):
     @cached_property
     def _own(self) -> dict[int, int]:
         """The target of each pointer that leads into this file, by the pointer's address."""
-        image = self._image
+        image = self._file
         if image.fixed:
             data = (section for section in image.sections if section.in_file and not section.executable)
             return dict(self._words_that_are_addresses(data, image.base))
@@ -142,8 +138,8 @@ class ImagePointers(Pointers):
 
     def _relocated(self) -> Iterator[int]:
         """Yield the addresses of the pointers that the loader relocates."""
-        table, size = self._image.directory(c.BASE_RELOCATIONS)
-        raw = self._image.read(table, size)
+        table, size = self._file.directory(c.BASE_RELOCATIONS)
+        raw = self._file.read(table, size)
         place = 0
         while place + c.BASE_RELOCATION_BLOCK.size <= len(raw):
             page, length = c.BASE_RELOCATION_BLOCK.unpack_from(raw, place)
@@ -152,5 +148,5 @@ class ImagePointers(Pointers):
             block = raw[place + c.BASE_RELOCATION_BLOCK.size : place + length]
             for (entry,) in entries_of(c.HALF, block):
                 if entry >> 12 == c.DIR64:
-                    yield self._image.base + page + (entry & 0xFFF)
+                    yield self._file.base + page + (entry & 0xFFF)
             place += length

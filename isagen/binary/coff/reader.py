@@ -48,7 +48,8 @@ class Coff(Binary):
         for index in range(1, count + 1):
             place = self.headers_at + (index - 1) * c.SECTION.size
             raw, _, _, size, offset, relocations, _, number, _, flags = c.SECTION.unpack_from(self.data, place)
-            name = self._section_name(raw)
+            text = raw.partition(b"\0")[0].decode(errors="surrogateescape")
+            name = self._string(int(text[1:])) if text[:1] == "/" and text[1:].isdecimal() else text
             if not flags & c.SCN_CNT_UNINITIALIZED_DATA and size and offset + size > len(self.data):
                 raise self.fail(f"section {name} is cut off")
             if flags & c.SCN_LNK_NRELOC_OVFL and number == 0xFFFF:  # the first relocation contains the count plus 1
@@ -61,10 +62,6 @@ class Coff(Binary):
             free = address + size
             stored = 0 if flags & c.SCN_CNT_UNINITIALIZED_DATA else size
             yield section_of(index, name, (address, offset, size, stored), flags, relocations, number)
-
-    def _section_name(self, raw: bytes) -> str:
-        text = raw.partition(b"\0")[0].decode(errors="surrogateescape")
-        return self._string(int(text[1:])) if text[:1] == "/" and text[1:].isdecimal() else text
 
     def _string(self, offset: int) -> str:
         start = self.strings_at + offset

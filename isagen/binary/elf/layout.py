@@ -46,11 +46,6 @@ class Layout:
         self.relocation_with_addend = Struct(order + ("QQq" if wide else "IIi"))
 
 
-def is_elf(head: bytes) -> bool:
-    """Return whether a file with these first bytes is an ELF file."""
-    return head.startswith(MAGIC)
-
-
 def layout_of(identification: bytes) -> Layout | None:
     """Return the layout of an ELF file with these first bytes; None for other files."""
     if len(identification) < 6 or identification[:4] != MAGIC:

@@ -20,27 +20,23 @@ JUMPS = (".plt", ".iplt")
 NO_FUNCTION = (0, (1 << 64) - 1)  # values that mark the start or end of an array
 
 
-class ElfPointers(Pointers):
+class ElfPointers(Pointers[Elf]):
     """The pointers of an ELF file, which may be an object or linked."""
-
-    def __init__(self, elf: LoadedElf, kinds: RelocationTypes) -> None:
-        super().__init__(elf, kinds)
-        self.elf = elf
 
     @cached_property
     def _dynamic(self) -> dict[int, int]:
         """The first value of each tag in .dynamic."""
-        section = next((s for s in self.elf.sections if s.type == e.SHT_DYNAMIC), None)
-        content, form = self.elf.content(section) if section is not None else b"", self.elf.layout.dynamic
+        section = next((s for s in self._file.sections if s.type == e.SHT_DYNAMIC), None)
+        content, form = self._file.content(section) if section is not None else b"", self._file.layout.dynamic
         return dict(reversed(list(entries_of(form, content))))
 
     @cached_property
     def _arrays(self) -> tuple[tuple[int, int, str], ...]:
         """The arrays of functions in a linked file: (address, size, when the functions are called)."""
-        arrays = [(s.address, s.size, s.when_called) for s in self.elf.sections if s.in_file and s.when_called]
+        arrays = [(s.address, s.size, s.when_called) for s in self._file.sections if s.in_file and s.when_called]
         for (address_tag, size_tag), when in DYNAMIC_ARRAYS.items():
             address = self._dynamic.get(address_tag, 0)
-            section = self.elf.section_at(address)
+            section = self._file.section_at(address)
             if address and section is not None and section.in_file:
                 arrays.append((address, min(self._dynamic.get(size_tag, 0), section.size), when))
         return tuple(dict.fromkeys(sorted(arrays, key=lambda entry: entry[2] == AT_EXIT)))
@@ -57,7 +53,7 @@ class ElfPointers(Pointers):
     def _ranges_of(self, names: tuple[str, ...]) -> list[tuple[int, int]]:
         """Return the address ranges of the sections whose names start with one of `names`."""
         return sorted(
-            (s.address, s.address + s.size) for s in self.elf.sections if s.in_file and s.name.startswith(names)
+            (s.address, s.address + s.size) for s in self._file.sections if s.in_file and s.name.startswith(names)
         )
 
     @cached_property
@@ -68,26 +64,26 @@ class ElfPointers(Pointers):
         """
         slots: dict[int, Target] = {}
         resolvers: set[int] = set()
-        for section in self._relocation_tables() if not self.elf.relocatable else ():
-            for place, kind, number, addend in self.elf.relocations_in(section):
+        for section in self._relocation_tables() if not self._file.relocatable else ():
+            for place, kind, number, addend in self._file.relocations_in(section):
                 if kind == self._kinds.resolved:
                     slots[place] = Target(resolved=True)
                     resolvers.add(addend)
                 elif kind == self._kinds.rebased and within(self.slot_ranges, place):
                     slots[place] = Target(addend)
                 elif kind in self._kinds.slot and within(self.slot_ranges, place):
-                    symbol = self.elf.symbol_of(self.elf.dynamic_table, number)
+                    symbol = self._file.symbol_of(self._file.dynamic_table, number)
                     in_file = symbol.defined and symbol.kind != SymbolKind.RESOLVER
                     slots[place] = Target(symbol.address if in_file else 0, symbol.name)
         return slots, resolvers
 
     def _relocation_tables(self) -> Iterator[Section]:
         """Yield the sections of relocations that the loader applies."""
-        return (s for s in self.elf.sections if s.type in (e.SHT_RELA, e.SHT_REL) and s.loaded)
+        return (s for s in self._file.sections if s.type in (e.SHT_RELA, e.SHT_REL) and s.loaded)
 
     @cached_property
     def resolvers(self) -> tuple[int, ...]:
-        symbols = chain(*map(self.elf.symbols_of, {self.elf.symbol_table, self.elf.dynamic_table}))
+        symbols = chain(*map(self._file.symbols_of, {self._file.symbol_table, self._file.dynamic_table}))
         named = (s.address for s in symbols if s.kind == SymbolKind.RESOLVER and s.defined)
         return tuple(sorted(self._relocated[1].union(named)))
 
@@ -95,52 +91,45 @@ class ElfPointers(Pointers):
         slots, _ = self._relocated
         if slot not in slots and within(self.slot_ranges, slot):
             # No relocation names the slot: the file is linked at a fixed address, or .relr.dyn relocates the slot.
-            value = self.elf.word_at(slot)
+            value = self._file.word_at(slot)
             return Target(value, null=not value)
         return slots.get(slot, Target())
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
         for address in self.resolvers:
             yield address, f"{WHEN_LOADED}, as an ifunc resolver"
-        if self.elf.relocatable:
+        if self._file.relocatable:
             yield from super().called_by_loader()
         else:
-            yield from self._called_in_linked_file()
-        for section in self.elf.sections:
+            for address, size, when in self._arrays:
+                slots = range(address, address + size - self._file.word + 1, self._file.word)
+                targets = (self.follow(slot).address for slot in slots)
+                yield from ((target, when) for target in targets if target not in NO_FUNCTION)
+            yield from ((self._dynamic[tag], when) for tag, when in DYNAMIC_FUNCTIONS.items() if self._dynamic.get(tag))
+        for section in self._file.sections:
             if section.name in LOADER_FUNCTIONS and section.executable and section.size:
                 yield section.address, LOADER_FUNCTIONS[section.name]
 
-    def _called_in_linked_file(self) -> Iterator[tuple[int, str]]:
-        word = self.elf.word
-        for address, size, when in self._arrays:
-            for slot in range(address, address + size - word + 1, word):
-                target = self.follow(slot).address
-                if target not in NO_FUNCTION:
-                    yield target, when
-        for tag, when in DYNAMIC_FUNCTIONS.items():
-            if self._dynamic.get(tag):
-                yield self._dynamic[tag], when
-
     def in_data(self) -> Iterator[tuple[int, int]]:
-        if self.elf.relocatable:
+        if self._file.relocatable:
             yield from super().in_data()
             return
-        for section in self.elf.sections:
+        for section in self._file.sections:
             if section.type == e.SHT_RELR and section.loaded:
-                for place in _relative_places(self.elf, section):
-                    yield place, self.elf.word_at(place)
+                for place in _relative_places(self._file, section):
+                    yield place, self._file.word_at(place)
         for section in self._relocation_tables():
-            for place, kind, number, addend in self.elf.relocations_in(section):
+            for place, kind, number, addend in self._file.relocations_in(section):
                 if kind == self._kinds.rebased:
                     yield place, addend
                 elif kind in self._kinds.slot:
-                    symbol = self.elf.symbol_of(self.elf.dynamic_table, number)
+                    symbol = self._file.symbol_of(self._file.dynamic_table, number)
                     if symbol.defined and symbol.kind != SymbolKind.RESOLVER:
                         # GLOB_DAT and JUMP_SLOT have no addend; `relocations_in` may yield the slot's content as one.
                         yield place, symbol.address + (addend if kind in self._kinds.absolute else 0)
-        if self.elf.fixed and self.elf.layout.wide:
-            words = [s for s in self.elf.sections if s.type == e.SHT_PROGBITS or s.type in ARRAY_TYPES]
-            low = min((s.address for s in self.elf.sections if s.loaded and s.size), default=0)
+        if self._file.fixed and self._file.layout.wide:
+            words = [s for s in self._file.sections if s.type == e.SHT_PROGBITS or s.type in ARRAY_TYPES]
+            low = min((s.address for s in self._file.sections if s.loaded and s.size), default=0)
             yield from self._words_that_are_addresses((s for s in words if s.in_file and not s.executable), low)
 
 

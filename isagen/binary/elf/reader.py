@@ -29,9 +29,12 @@ class Elf(Binary):
         *(".note.gnu.property", ".note.GNU-stack", ".ARM.exidx", ".ARM.extab", ".srodata", ".sframe"),
     )
     comdat_flag = e.SHF_GROUP
-    starts = staticmethod(e.is_elf)
     architecture_of = staticmethod(e.architecture_of)
     sections: tuple[Section, ...]
+
+    @staticmethod
+    def starts(head: bytes) -> bool:
+        return head.startswith(e.MAGIC)
 
     def _read(self) -> None:
         layout = e.layout_of(self.data[:6])
@@ -175,11 +178,8 @@ class Elf(Binary):
     @cached_property
     def _long_indexes(self) -> dict[int, array[int]]:
         """The section index of each symbol, by symbol table, in files of 65,280 sections or more (SHT_SYMTAB_SHNDX)."""
-        by_table = {}
-        for section in self.sections:
-            if section.type == e.SHT_SYMTAB_SHNDX:
-                by_table[section.link] = numbers_of("I", self.content(section), self.byteorder)
-        return by_table
+        tables = (s for s in self.sections if s.type == e.SHT_SYMTAB_SHNDX)
+        return {s.link: numbers_of("I", self.content(s), self.byteorder) for s in tables}
 
     # ---- relocations
 

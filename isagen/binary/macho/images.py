@@ -71,16 +71,12 @@ class MachoImage(Macho):
     def _parts(self) -> Iterator[Section]:
         """Yield the sections; those of code are divided into code and the data in it."""
         code = [section for section in self.sections if section.executable]
-        data = sorted([*self._listed_data(), *self._jump_tables(code if self.machine == m.X86_64 else [])])
+        start, size = self._link_data(m.DATA_IN_CODE)  # a list of the data in code
+        listed = entries_of(m.DATA_ENTRY, self.data[start : start + size])
+        tables = self._jump_tables(code) if self.machine == m.X86_64 else ()
+        data = sorted([*((offset, offset + length) for offset, length, _ in listed), *tables])
         for section in self.sections[1:]:
             yield from _divided(section, data if section.executable else [])
-
-    def _listed_data(self) -> Iterator[tuple[int, int]]:
-        """Yield (first offset in the file, end) of each piece of data in code that the file lists."""
-        start, size = self._link_data(m.DATA_IN_CODE)
-        raw = self.data[start : start + size]
-        for offset, length, _ in entries_of(m.DATA_ENTRY, raw):
-            yield offset, offset + length
 
     def _jump_tables(self, code: Sequence[Section]) -> Iterator[tuple[int, int]]:
         """Yield (first offset in the file, end) of each jump table in the sections `code`."""

@@ -16,7 +16,7 @@ GOT = ",__got"  # the section may have another type than those in m.POINTERS
 WORD = 8
 
 
-class MachoPointers(Pointers):
+class MachoPointers(Pointers[Binary]):
     """The pointers of a linked file at address `base`."""
 
     def __init__(self, file: Binary, kinds: RelocationTypes, fixups: Iterable[Fixup], base: int) -> None:
