@@ -65,12 +65,17 @@ def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str], folded
         lines += [f"extern ISA_HIDDEN const struct isa_kernel {kernel_symbol(level, stub)};" for level in own]
         lines += [f"extern ISA_HIDDEN void (*const {UNREGISTERED_SYMBOL}{stub})(const char *name);"]
         lines += [f"void (*const {UNREGISTERED_SYMBOL}{stub})(const char *name) = isa_no_level;"]
-    lines += ["ISA_END_C", "", f"const unsigned isa_stub_total = {len(stubs)};"]
-    lines += [f"const struct isa_stub isa_stubs[{len(stubs)}] = {{"]
+    rows = []
     for stub, stub_levels in stubs.items():
         cells = ", ".join(f"&{kernel_symbol(level, stub)}" if level in stub_levels else "0" for level in levels)
-        lines.append(f'  {{"{stub}", {BIND_SYMBOL}{stub}, {{{cells}}}}},')
-    return "\n".join([*lines, "};", f"int isa_stub_levels[{len(stubs)}];"])
+        rows.append(f'  {{"{stub}", {BIND_SYMBOL}{stub}, {{{cells}}}}},')
+    return _table([*lines, "ISA_END_C", ""], rows)
+
+
+def _table(before: Sequence[str], rows: Sequence[str]) -> str:
+    """Return the lines `before` a table, and the table of the `rows`."""
+    total, head = f"const unsigned isa_stub_total = {len(rows)};", f"const struct isa_stub isa_stubs[{len(rows)}] = {{"
+    return "\n".join([*before, total, head, *rows, "};", f"int isa_stub_levels[{len(rows)}];"])
 
 
 def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str]]:
@@ -168,18 +173,12 @@ def notes_text(notes: Iterable[bytes]) -> str:
 def module_table(module: str, levels: Iterable[str], built_levels: Collection[str]) -> str:
     """Return the C text that replaces the table of stubs: its only entry is the module, at each level that is built."""
     cells = ["ISA_CAST(const struct isa_kernel *, &isa_module)" if level in built_levels else "0" for level in levels]
-    return "\n".join(
-        [
-            "static const char isa_module = 0; /* its address stands for a level that is built */",
-            "ISA_OLDEST_CPU static void isa_bind_module(const struct isa_kernel *level)",
-            "{",
-            "  (void)level; /* the front loads the module of the level that is selected */",
-            "}",
-            "",
-            "const unsigned isa_stub_total = 1;",
-            "const struct isa_stub isa_stubs[1] = {",
-            f'  {{"{module}", isa_bind_module, {{{", ".join(cells)}}}}},',
-            "};",
-            "int isa_stub_levels[1];",
-        ]
-    )
+    before = [
+        "static const char isa_module = 0; /* its address stands for a level that is built */",
+        "ISA_OLDEST_CPU static void isa_bind_module(const struct isa_kernel *level)",
+        "{",
+        "  (void)level; /* the front loads the module of the level that is selected */",
+        "}",
+        "",
+    ]
+    return _table(before, [f'  {{"{module}", isa_bind_module, {{{", ".join(cells)}}}}},'])

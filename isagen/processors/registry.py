@@ -15,15 +15,7 @@ from .machines import Machine
 from .processor import Processor
 
 # The folders of processors. The last processor is for all other architectures.
-NAMES = (
-    "x86",
-    "arm64",
-    "ppc64",
-    "riscv64",
-    "s390x",
-    "loongarch64",
-    "generic",
-)
+NAMES = ("x86", "arm64", "ppc64", "riscv64", "s390x", "loongarch64", "generic")
 FOLDER = Path(__file__).parent  # contains the processors' folders
 PROCESSORS: tuple[Processor, ...] = tuple(import_module(f".{name}", __package__).PROCESSOR for name in NAMES)
 

@@ -53,7 +53,7 @@ def sealed(
             changes.rename_symbol(symbol.number, names[symbol.name])
     for function in file.local_functions():
         changes.rename_symbol(function.number, private_name(function.name, level, mark))
-    sections = {}
+    sections: dict[int, str] = {}
     for section in file.file.sections[1:]:
         start, dollar, name = section.name.partition("$")
         if section.executable and section.size:
@@ -64,8 +64,7 @@ def sealed(
             dollar, name = "$", private_name(name, level, mark)
         if f"{start}{dollar}{name}" != section.name:
             sections[section.index] = f"{start}{dollar}{name}"
-    for index, section_name in sections.items():
-        changes.rename_section(index, section_name)
+            changes.rename_section(section.index, sections[section.index])
     changes.drop_directives(names)
     for own in file.file.symbols():
         if own.kind == SymbolKind.SECTION and own.section in sections:
