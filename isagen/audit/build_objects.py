@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
 from ..binary.contents import CODE_KINDS
@@ -59,16 +59,16 @@ class BuildObjects:
     def _kernels(self) -> Mapping[str, str]:
         """The kernel source of each object of a level, sealed or not, by the object's resolved path."""
         compiled = CompiledObjects(self.plan)
-        kernels = {_resolved(path): kernel for path, (_, kernel) in self._sealed.items()}
+        kernels = {os.path.realpath(path): kernel for path, (_, kernel) in self._sealed.items()}
         for paths in self.by_level.values():
-            kernels |= {_resolved(path): compiled.kernel_of(path)[1] for path in paths}
+            kernels |= {os.path.realpath(path): compiled.kernel_of(path)[1] for path in paths}
         return kernels
 
     @cached_property
     def others(self) -> tuple[Path, ...]:
         """The objects of no level."""
         objects = (path for path in self._others if is_object_name(path.name) and path.is_file())
-        return tuple(path for path in objects if _resolved(path) not in self._kernels)
+        return tuple(path for path in objects if os.path.realpath(path) not in self._kernels)
 
     @cached_property
     def libraries(self) -> tuple[Path, ...]:
@@ -84,7 +84,7 @@ class BuildObjects:
 
     def kernel(self, path: Path) -> str:
         """Return the kernel source of an object of a level; "" for other objects."""
-        return self._kernels.get(_resolved(path), "")
+        return self._kernels.get(os.path.realpath(path), "")
 
     def origin(self, symbol: str, level: str) -> tuple[str, str]:
         """Return the object and the kernel source of a function; "" for what is unknown."""
@@ -159,15 +159,6 @@ class BuildObjects:
                     yield path, name, every
                 elif not is_of_other_set:
                     yield from ((path, name, (level,)) for level in every if is_sealed_name(name, level))
-
-
-def _resolved(path: Path) -> str:
-    """Return the resolved path of an object. Folders are resolved once, because they contain many objects."""
-    folder, name = os.path.split(path)
-    return os.path.realpath(path) if os.path.islink(path) else os.path.join(_real_folder(folder), name)
-
-
-_real_folder = cache(os.path.realpath)
 
 
 def _levels_by_name(names: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:

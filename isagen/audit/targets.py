@@ -111,32 +111,29 @@ class _Audit:
 
     def _folder(self, folder: Path, shown: str, in_wheel: bool = False) -> Iterator[Result]:
         """Audit the files in a folder. An unpacked wheel has its universal files already split; it has no wheels."""
-        with TemporaryDirectory(prefix="isagen-audit-") as parts:
-            yield from self._files(folder, shown, Path(parts), in_wheel)
-
-    def _files(self, folder: Path, shown: str, parts_folder: Path, in_wheel: bool) -> Iterator[Result]:
         results: list[Result] = []
         code: dict[Path, str] = {}
-        # The files are listed first, because wheels may be unpacked into the folder.
-        for number, path in enumerate(list(files_in(folder))):
-            name = f"{shown}/{path.relative_to(folder).as_posix()}"
-            if is_binary(path):
-                code[path] = name
-            elif is_archive(path):
-                judged = "not audited: {}; {}".format(*archive_reason(path))
-                results.append(Result(name, judged, decoded=False))
-            elif (other := other_format(path)) == UNIVERSAL and not in_wheel:
-                place = parts_folder / str(number)  # files of different folders may have one name
-                place.mkdir()
-                parts, unread = _parts(path, name, place)
-                code |= parts
-                results += unread
-            elif other:
-                results.append(_not_read(name, other))
-            elif path.suffix in WHEELS and not in_wheel:
-                in_this = _or_failed(name, partial(self._wheel, path, name))
-                results += [replace(result, group=name) for result in in_this]
-        results += self._together(code)
+        with TemporaryDirectory(prefix="isagen-audit-") as parts_folder:
+            # The files are listed first, because wheels may be unpacked into the folder.
+            for number, path in enumerate(list(files_in(folder))):
+                name = f"{shown}/{path.relative_to(folder).as_posix()}"
+                if is_binary(path):
+                    code[path] = name
+                elif is_archive(path):
+                    judged = "not audited: {}; {}".format(*archive_reason(path))
+                    results.append(Result(name, judged, decoded=False))
+                elif (other := other_format(path)) == UNIVERSAL and not in_wheel:
+                    place = Path(parts_folder, str(number))  # files of different folders may have one name
+                    place.mkdir()
+                    parts, unread = _parts(path, name, place)
+                    code |= parts
+                    results += unread
+                elif other:
+                    results.append(_not_read(name, other))
+                elif path.suffix in WHEELS and not in_wheel:
+                    in_this = _or_failed(name, partial(self._wheel, path, name))
+                    results += [replace(result, group=name) for result in in_this]
+            results += self._together(code)
         yield from sorted(results, key=lambda result: result.group or result.target)
         if not results:
             yield Result(shown, "contains no machine code: nothing to audit", empty=True)

@@ -50,7 +50,6 @@ class References:
         self._pointers = code.pointers
         self._functions = code.functions
         self._plt_targets: dict[int, tuple[int, str]] = {}
-        self._detects: dict[tuple[int, bool], bool] = {}
 
     # ---- references of code
 
@@ -304,13 +303,7 @@ class References:
 
         With `libc_only`, only the functions and variables by which the C library itself detects features count.
         """
-        if number < 0:
-            return False
-        if (number, libc_only) not in self._detects:
-            self._detects[number, libc_only] = any(
-                self._is_detection(resolved, libc_only) for resolved in self.of(number)
-            )
-        return self._detects[number, libc_only]
+        return number >= 0 and any(self._is_detection(resolved, libc_only) for resolved in self.of(number))
 
     def _is_detection(self, resolved: ResolvedReference, libc_only: bool) -> bool:
         if resolved.kind is Kind.CPU_CHECK:
