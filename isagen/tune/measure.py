@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
+from functools import partial
 
 from ..matrix.selection import selection_here, unknown_features
 from ..matrix.where import find_matrices, selectable_matrices
@@ -51,13 +51,9 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
     rows = [level for level in matrix.levels if level.verdict == BUILT]
     built, levels = [level.name for level in rows], _levels(matrix, rows, command)
     _check_loads(command, levels[-1], matrix)
-    find, measured = source_of(matrix), set[str]()
-
-    def note(name: str) -> str | None:
-        measured.add(name)
-        return find(name)
-
-    times = run_rounds(command, matrix.override, levels, rounds, note, show, unknown)
+    sources: dict[str, str | None] = {}
+    times = run_rounds(command, matrix.override, levels, rounds, partial(source_of, matrix), show, sources)
+    unknown |= {name for name, source in sources.items() if source is None}
     digests: dict[str, dict[str, str]] = {PROGRAM: {}}
     sizes: dict[str, dict[str, int]] = {PROGRAM: {}}
     for kernel in matrix.kernels:
@@ -73,7 +69,7 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
         requires={level.name: level.requires for level in matrix.levels if level.name in built},
         bytes={source: sizes[source] for source in times},
         kernels={
-            source: Timed(by_level, digests.get(source, {}), _unmeasured(matrix, source, measured))
+            source: Timed(by_level, digests.get(source, {}), _unmeasured(matrix, source, sources))
             for source, by_level in times.items()
         },
     )
@@ -127,20 +123,14 @@ def _unmeasured(matrix: Matrix, source: str, names: Collection[str]) -> tuple[st
     return tuple(stub for stub in stubs if not any(f"{stub}_".startswith(f"{name}_") for name in names))
 
 
-def source_of(matrix: Matrix) -> SourceOf:
-    """Return the function that finds the kernel source of a name, as `isagen why` does; None for other names."""
+def source_of(matrix: Matrix, name: str) -> str | None:
+    """Return the kernel source of a name, as `isagen why` finds it; None for other names."""
+    try:
+        found = find_kernels(matrix, name)
+    except ProjectError:
+        return None
     # A whole module has no stubs, and all of its kernels run at the same level.
-    whole = not any(cell.stubs for _, _, cell in matrix.cells())
-
-    @cache
-    def find(name: str) -> str | None:
-        try:
-            found = find_kernels(matrix, name)
-        except ProjectError:
-            return None
-        return PROGRAM if whole else found[-1].source
-
-    return find
+    return found[-1].source if any(cell.stubs for _, _, cell in matrix.cells()) else PROGRAM
 
 
 def run_rounds(
@@ -150,36 +140,36 @@ def run_rounds(
     rounds: int,
     source_of: SourceOf,
     show: Show,
-    unknown: set[str],
+    sources: dict[str, str | None],
 ) -> dict[str, dict[str, tuple[float, ...]]]:
     """Run `command` at each of the `levels` in each round; return seconds by kernel source and level.
 
-    The environment `variable` selects the level. Names in the benchmark's lines that `source_of` does not find are
-    added to `unknown`. The first round only warms up caches, and is not counted. Each round begins with another level
+    The environment `variable` selects the level. Names in the benchmark's lines are added to `sources`, each with what
+    `source_of` returns. The first round only warms up caches, and is not counted. Each round begins with another level
     than the round before.
     """
     times: dict[str, dict[str, list[float]]] = {}
-    sources: set[str] | None = None
+    timed: set[str] | None = None
     for number in range(rounds + 1):
         start = number % len(levels)
         for level in (*levels[start:], *levels[:start]):
             show(f"round {number} at {level}", number * len(levels), (rounds + 1) * len(levels))
-            seconds = _run(command, {**os.environ, variable: level}, source_of, unknown)
-            if sources is not None and seconds.keys() != sources:
-                differing = ", ".join(sorted((seconds.keys() ^ sources) - {PROGRAM}))
+            seconds = _run(command, {**os.environ, variable: level}, source_of, sources)
+            if timed is not None and seconds.keys() != timed:
+                differing = ", ".join(sorted((seconds.keys() ^ timed) - {PROGRAM}))
                 raise ProjectError(
                     f"it prints a time for {differing} in some runs only",
                     where=command[0],
                     remedy="print a line NAME SECONDS for the same kernels at every level",
                 )
-            sources = set(seconds)
-            for source in sources if number else ():
+            timed = set(seconds)
+            for source in timed if number else ():
                 times.setdefault(source, {}).setdefault(level, []).append(seconds[source])
     return {source: {level: tuple(by_level[level]) for level in levels} for source, by_level in times.items()}
 
 
 def _run(
-    command: Sequence[str], environment: Mapping[str, str], source_of: SourceOf, unknown: set[str]
+    command: Sequence[str], environment: Mapping[str, str], source_of: SourceOf, sources: dict[str, str | None]
 ) -> dict[str, float]:
     """Run the benchmark once. Return seconds by kernel source, or of the whole program if no line names a kernel."""
     start = time.perf_counter()
@@ -196,10 +186,12 @@ def _run(
         raise ProjectError(reason, where=" ".join(command), remedy="run it by itself first")
     seconds: dict[str, float] = {}
     for name, text in LINE.findall(done.stdout):
-        source = source_of(name)
+        if name not in sources:
+            sources[name] = source_of(name)
+        source = sources[name]
         if source is None:
-            unknown.add(name)
-        elif 0 < float(text) < math.inf:
+            continue
+        if 0 < float(text) < math.inf:
             seconds[source] = seconds.get(source, 0.0) + float(text)
         else:
             remedy = "print seconds, more than 0"

@@ -134,16 +134,16 @@ def silent(name, number, total):
 
 def test_levels_take_turns_and_each_begins_a_round(tmp_path):
     command = bench(tmp_path, 'case $OWN_ISA in BASE) echo "k.c 2";; *) echo "k.c 1";; esac; echo "other.c 5"')
-    unknown = set()
-    found = run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "src/k.c"}.get, silent, unknown)
-    assert unknown == {"other.c"}
+    sources = {}
+    found = run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "src/k.c"}.get, silent, sources)
+    assert sources == {"k.c": "src/k.c", "other.c": None}
     assert found == {"src/k.c": {"BASE": (2.0,) * 6, "WIDE": (1.0,) * 6}}
     assert (tmp_path / "log").read_text().split() == ["BASE", "WIDE", "WIDE", "BASE"] * 3 + ["BASE", "WIDE"]
 
 
 def test_without_lines_the_command_s_own_time_counts(tmp_path):
     command = bench(tmp_path, 'case $OWN_ISA in BASE) sleep 0.1;; esac; echo "took 3 s"')
-    found = run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}.get, silent, set())
+    found = run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}.get, silent, {})
     assert set(found) == {""}
     assert min(found[""]["BASE"]) > 0.1
 
@@ -161,9 +161,9 @@ def test_without_lines_the_command_s_own_time_counts(tmp_path):
 def test_benchmarks_that_cannot_be_used(tmp_path, text, message):
     with pytest.raises(ProjectError, match=message):
         command = bench(tmp_path, text + "\n:" * (text[0] == "["))
-        run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}.get, silent, set())
+        run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}.get, silent, {})
     with pytest.raises(ProjectError, match="cannot be run: No such file"):
-        run_rounds(["./none"], "OWN_ISA", ["BASE", "WIDE"], 6, {}.get, silent, set())
+        run_rounds(["./none"], "OWN_ISA", ["BASE", "WIDE"], 6, {}.get, silent, {})
 
 
 def test_levels_of_a_stub_that_was_not_measured_are_not_dropped():
