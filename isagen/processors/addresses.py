@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -56,6 +56,14 @@ class Addresses:
             return (Kind.FLAG if is_flag else kind if access.is_load else Kind.WRITE), base + access.offset & MASK
         loaded = self.loaded.get(access.base)
         return (Kind.FLAG, loaded) if loaded is not None and is_flag else NOTHING
+
+    def used(self, access: Access | None, written: Sequence[int]) -> Found:
+        """Return the reference of an instruction that writes the registers `written`, and update the addresses."""
+        kind, place = self.reference(access) if access is not None else NOTHING
+        self.forget(written)
+        if kind is Kind.LOAD and written:
+            self.loaded[written[0]] = place
+        return kind, place
 
     def forget(self, registers: Iterable[int]) -> None:
         """Forget the contents of `registers`, which an instruction writes."""

@@ -110,13 +110,11 @@ def _is_page(word: int, at: int, formed: int) -> bool:
 
 def _of_memory(word: int, at: int, addresses: Addresses, linked: bool) -> Found:
     """Return the reference of an access to memory at a known address."""
-    kind, place = NOTHING
     if word & 0x3B000000 == 0x18000000:  # LDR of a literal
         place = at + 4 * signed(word >> 5 & 0x7FFFF, 19) & MASK
-        kind = Kind.LOAD if word >> 24 == 0x58 else Kind.READ
-    elif linked and (accessed := access(word)) is not None:
-        kind, place = addresses.reference(accessed)
-    addresses.forget(written(word))
-    if kind is Kind.LOAD:
+        addresses.forget(written(word))
+        if word >> 24 != 0x58:
+            return Kind.READ, place
         addresses.loaded[word & 31] = place
-    return kind, place
+        return Kind.LOAD, place
+    return addresses.used(access(word) if linked else None, written(word))

@@ -150,11 +150,7 @@ class RiscvDecoder(RowDecoder):
             if written:
                 addresses.formed[written[0]] = sum_of_both
             return (Kind.NUMBER if fixed else Kind.ADDRESS, sum_of_both) if added[2] else NOTHING
-        kind, place = addresses.reference(accessed) if accessed is not None else NOTHING
-        addresses.forget(written)
-        if kind is Kind.LOAD and written:
-            addresses.loaded[written[0]] = place
-        return kind, place
+        return addresses.used(accessed, written)
 
     # ---- facts about one word
 
