@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from ..model.files import AnyPath
 from .object_file import ObjectFile
 from .reader import Binary
 
 AnyObject = ObjectFile[Any]
-
-
-class Seal(Protocol):
-    """The function of a format that seals objects."""
-
-    def __call__(
-        self, file: Any, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
-    ) -> bytes:
-        """Return the sealed content of an object of `level`; `mark` is a number that no other project has.
-
-        The names of its `weak_code_and_constants` become private to the level. `private` contains other names that
-        become private, each with the level to which it becomes private. `bounded_sections` are the sections to whose
-        start or end other objects of the level refer.
-        """
 
 
 @dataclass(frozen=True)
@@ -35,6 +21,11 @@ class Format:
     writes such objects predefines one of the `macros`. `readers` are the classes that read its files, such as objects
     and linked files. `emptied` returns an object that defines nothing, to replace the sealed object of a file.
     `with_note` returns an object's content with one more note of an owner and a text, which whole modules need.
+
+    `seal` returns the sealed content of an object, in which the names of its `weak_code_and_constants` are private to
+    its level. The arguments are the object, its level, a number that no other project has, other names that become
+    private, each with the level to which it becomes private, and the sections to whose start or end other objects of
+    the level refer.
 
     Without the options `gcc_args`, GCC's code is wrong; if GCC refuses one of them, no levels are built.
     `links_by_script` is whether a script can take the linker's place, and audit each link.
@@ -48,7 +39,7 @@ class Format:
     macros: tuple[str, ...]
     readers: tuple[type[Binary], ...]
     load_object: Callable[[AnyPath], AnyObject]
-    seal: Seal
+    seal: Callable[[Any, str, str, Mapping[str, str], Collection[str]], bytes]
     emptied: Callable[[Any], bytes]
     gcc_args: tuple[str, ...] = ()
     links_by_script: bool = False

@@ -46,7 +46,8 @@ def unaudited(build: Build, outputs: Path, ninja: NinjaFile) -> list[str]:
     """
     cells = [cell for _, cell in build.plan.copies()] if build.link_audit.of_targets and build.sealing.active else []
     linked = _linked(outputs / sealed_name(cells[0].copy, cells[0].level), ninja) if cells else ()
-    return [file for file in dict.fromkeys(linked) if not _is_audited(file, ninja)]
+    steps = {file: ninja.made_from(ninja.root / file) for file in linked}
+    return [file for file, made in steps.items() if not any(AUDIT_STEP.search(step.outputs[0]) for step in made)]
 
 
 def _linked(path: Path, ninja: NinjaFile) -> Iterator[str]:
@@ -56,10 +57,6 @@ def _linked(path: Path, ninja: NinjaFile) -> Iterator[str]:
             yield from _linked(ninja.root / statement.outputs[0], ninja)
         elif statement.links:
             yield statement.outputs[0]
-
-
-def _is_audited(file: str, ninja: NinjaFile) -> bool:
-    return any(AUDIT_STEP.search(statement.outputs[0]) for statement in ninja.made_from(ninja.root / file))
 
 
 def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iterable[str]) -> list[str]:

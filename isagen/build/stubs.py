@@ -39,17 +39,14 @@ def stubs_source(
     if module:
         table = module_table(module, levels, notes)
     else:
-        table = stub_table(stubs_of(built_levels, levels[0]), levels, _folded_stubs(built_levels))
+        folded = {
+            (registrations.level, stub): lower
+            for registrations in built_levels
+            for source, lower in registrations.folded.items()
+            for stub in registrations.kernels[source].registers
+        }
+        table = stub_table(stubs_of(built_levels, levels[0]), levels, folded)
     return template.replace(STUBS_MARK, table).replace(LEVEL_NOTES_MARK, notes_text(notes.values()))
-
-
-def _folded_stubs(levels: Iterable[Registrations]) -> Folded:
-    return {
-        (registrations.level, stub): lower
-        for registrations in levels
-        for source, lower in registrations.folded.items()
-        for stub in registrations.kernels[source].registers
-    }
 
 
 def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str], folded: Folded) -> str:

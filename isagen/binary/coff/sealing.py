@@ -43,7 +43,7 @@ class CoffObject(ObjectFile[Coff]):
 def sealed(
     file: CoffObject, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
 ) -> bytes:
-    """Return the sealed content of an object (`isagen.binary.format.Seal`)."""
+    """Return the sealed content of an object (`isagen.binary.format.Format.seal`)."""
     merged = dict.fromkeys((symbol.name for symbol in file.weak_code_and_constants), level)
     merged.update((symbol.name, level) for symbol in file.symbols if symbol.name.startswith(WEAK_DEFINITION))
     names = {name: private_name(name, owner, mark) for name, owner in {**private, **merged}.items()}

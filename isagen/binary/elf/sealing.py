@@ -27,7 +27,7 @@ from .renaming import Renaming
 def sealed(
     file: ElfObject, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
 ) -> bytes:
-    """Return the sealed content of an object (`isagen.binary.format.Seal`)."""
+    """Return the sealed content of an object (`isagen.binary.format.Format.seal`)."""
     merged = file.weak_code_and_constants
     renamed = {**private, **dict.fromkeys((symbol.name for symbol in merged), level)}
     changes = Renaming(file)

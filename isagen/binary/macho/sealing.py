@@ -30,7 +30,7 @@ class MachoObject(ObjectFile[Macho]):
 def sealed(
     file: MachoObject, level: str, mark: str, private: Mapping[str, str], bounded_sections: Collection[str] = ()
 ) -> bytes:
-    """Return the sealed content of an object (`isagen.binary.format.Seal`)."""
+    """Return the sealed content of an object (`isagen.binary.format.Format.seal`)."""
     names = {**private, **dict.fromkeys((symbol.name for symbol in file.weak_code_and_constants), level)}
     changes = _Renaming(file)
     for symbol in file.symbols:
