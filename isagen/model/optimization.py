@@ -39,6 +39,7 @@ PLAIN_CODE = "no kernel uses an instruction that {} lacks"
 def reason_for_plain_code(optimization: str) -> str:
     """Return a sentence with the reason why kernels use no instructions of their levels, and the remedy."""
     if optimization in SCALAR:
-        remedy = "configure with -Dbuildtype=release, or put -O3 into CFLAGS and CXXFLAGS"
+        other = f" and without {optimization} in CFLAGS and CXXFLAGS" if optimization else ""
+        remedy = f"configure with -Dbuildtype=release{other}, or put -O3 into CFLAGS and CXXFLAGS"
         return f"{optimization or 'a compiler without -O'} vectorises hardly any loop: {remedy}"
     return f"at {optimization}, the compiler finds no use for the instructions of higher levels"

@@ -27,6 +27,10 @@ def test_a_loop_is_vectorised_for_each_level_at_o2(scaffold, compiler):
     [
         (["-Doptimization=0"], "-O0 vectorises hardly any loop: configure with -Dbuildtype=release"),
         (["--buildtype=plain"], "without -O vectorises hardly any loop: configure with -Dbuildtype=release"),
+        (
+            ["-Dbuildtype=release", "-Dcpp_args=-O1"],
+            "-O1 vectorises hardly any loop: configure with -Dbuildtype=release and without -O1 in CFLAGS and CXXFLAGS",
+        ),
         (["-Doptimization=2", "-Dcpp_args=-fno-tree-vectorize"], "at -O2, the compiler finds no use for"),
     ],
 )
