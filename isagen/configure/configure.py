@@ -35,7 +35,7 @@ from .answer import answer, keyval_text
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts, front_texts
 from .limits import choose_table, family_of, limit_of, required_args, sealing_of, without_refused_args
-from .linker_scripts import audit_values, find_audit, write_scripts
+from .linker_scripts import audit_values, audit_warnings, find_audit, write_scripts
 from .native import native_levels
 from .request import Request
 from .tool import own_python, write_tool
@@ -64,6 +64,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     bugs = list(known_bugs(table.features.known_broken, build.compilers, macros, build.plan)) if macros else []
     build = replace(build, known_bugs={f"{build.compilers[one].name}: {bug.text}": levels for bug, one, levels in bugs})
     warnings += bug_warnings(bugs, build.compilers, build.plan, _texts(request) if bugs else {})
+    warnings += audit_warnings(build.link_audit, table.features.processor)
     fragment = _relative(request.output, request.build_root)
     answered = answer(
         build,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +38,7 @@ exec {{command}} "$@"
 """
 LINKER_NAME = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 BY_SCRIPT = "by a script in the linker's place"
+NOT_INSTALLED = "{} is not installed"
 # Fortran run-time libraries by Meson's compiler id. The compilers of C and C++ do not link them.
 RUNTIMES = {"gcc": "gfortran"}
 
@@ -58,7 +59,7 @@ def find_audit(request: Request, processor: Processor, limit: Limit) -> LinkAudi
     if decodable is None or not decodable.is_made_under(compiler.baseline_macros):
         return LinkAudit(mode, f"only code for {decoded()} is decoded")
     if not decodable.installed:
-        return LinkAudit(mode, f"{decodable.distribution} is not installed")
+        return LinkAudit(mode, NOT_INSTALLED.format(decodable.distribution))
     linkers: dict[str, str] = {}
     reason = ""
     if not binary_format.links_by_script:
@@ -71,6 +72,16 @@ def find_audit(request: Request, processor: Processor, limit: Limit) -> LinkAudi
     elif not (linkers := _linkers_of(compiler)):
         reason = f"{compiler.name} has no linker"
     return LinkAudit(mode, BY_TARGETS if reason and request.audits_targets else reason or BY_SCRIPT, linkers)
+
+
+def audit_warnings(audit: LinkAudit, processor: Processor) -> Iterator[str]:
+    """Yield a warning for Meson if links are not audited only because the decoder is not installed."""
+    distribution = processor.decodable.distribution if processor.decodable else ""
+    if audit.how == NOT_INSTALLED.format(distribution):
+        yield (
+            f"isagen: -Disa_audit={audit.mode}, but no link is audited: {audit.how} for the Python that runs isagen; "
+            f"pip install {distribution}, or configure with -Disa_audit=off"
+        )
 
 
 def audit_values(request: Request, audit: LinkAudit, folder: str, plan_file: str) -> dict[str, list[str]]:
