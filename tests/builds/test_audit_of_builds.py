@@ -294,7 +294,7 @@ def test_without_the_decoder_a_build_works_and_says_that_links_are_not_audited(s
     scaffold.environment["PYTHONPATH"] = str(tmp_path / "hidden")
     said = scaffold.setup("-Disa_levels=AVX2,AVX512")
     assert re.search(r"audited *: not when linked: iced-x86 is not installed$", said, re.M)
-    warning = "WARNING: isagen: -Disa_audit=error, but no link is audited: iced-x86 is not installed for the Python that"
+    warning = "WARNING: isagen: -Disa_audit=error, but no link is audited: iced-x86 is not installed for"
     assert warning in said
     assert "pip install iced-x86, or configure with -Disa_audit=off" in said
     assert warning not in scaffold.setup("--reconfigure", "-Disa_audit=off")
