@@ -25,7 +25,7 @@ COMPILED_TWICE = (
 )
 NOT_AUDITED = (
     "isagen: warning: meson.build: {file} links kernels, and isagen/audit does not audit it\n"
-    "  add its target to isa_links, before subdir('isagen/audit')"
+    "  add its target to isa_links, before subdir('isagen/audit'); of both_libraries(), add lib.get_shared_lib()"
 )
 # The outputs of the steps that isagen/audit declares.
 AUDIT_STEP = re.compile(r"\bisa_audit\d+\Z")

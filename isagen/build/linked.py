@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,15 +20,23 @@ from .link import STRIP_WHEN_INSTALLING, check_unrecorded, judge
 from .linker_process import discard
 from .tables import check_stubs
 
+STATIC = (
+    "isagen audit: warning: {file}: is a static library, which is not audited by itself\n"
+    "  list what links it in isa_links; of both_libraries(), list lib.get_shared_lib()"
+)
+
 
 def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
     """Audit the linked `files`, and return the exit status; write the file `stamp` if it is 0.
 
-    Static libraries are skipped, because they are not linked.
+    Static libraries are skipped, because they are not linked. A DLL may come with one, its import library.
     """
     root = build_of(Path(stamp)) or Path()
     plans = list(plans_in(root))
-    statuses = [_status_of(mode, file, plans, root) for file in files if not is_archive(file)]
+    linked = [file for file in files if not is_archive(file)]
+    if not linked:
+        print(STATIC.format(file=", ".join(files)), file=sys.stderr)
+    statuses = [_status_of(mode, file, plans, root) for file in linked]
     if not any(statuses):
         write_atomically(stamp, b"")
     return max(statuses, default=0)

@@ -162,7 +162,7 @@ def test_a_target_that_is_left_out_is_named(tmp_path):
     project = listing(tmp_path, "[]")
     warning = (
         "isagen: warning: meson.build: portable.exe links kernels, and isagen/audit does not audit it\n"
-        "  add its target to isa_links, before subdir('isagen/audit')\n"
+        "  add its target to isa_links, before subdir('isagen/audit'); of both_libraries(), add lib.get_shared_lib()\n"
     )
     assert warning in across(project, WINDOWS["mingw"])
     project.edit("meson.build", "isa_links = []\nsubdir('isagen/audit')\n", "")
@@ -208,6 +208,21 @@ def test_a_static_library_that_is_prelinked_and_a_program_named_like_one(tmp_pat
     project.edit("meson.build", "isa_links = [program]", "isa_links = []")
     said = project.setup("--reconfigure", **ON_LINUX)
     assert "portable.a links kernels, and isagen/audit does not audit it\n" in said
+
+
+def test_a_static_library_alone_is_reported_as_not_audited(tmp_path):
+    """Meson's option default_both_libraries=static makes a listed both_libraries() the static one."""
+    need("mold")
+    project = listing(tmp_path, "[program]")
+    project.edit("meson.build", "program = executable('portable', 'main.cpp',", "program = both_libraries('portable',")
+    remedy = "of both_libraries(), list lib.get_shared_lib()"
+    project.setup(FEW, **ON_LINUX)
+    assert remedy not in project.ninja()
+    said = project.setup("--reconfigure", "-Ddefault_both_libraries=static", **ON_LINUX)
+    assert "libportable.so links kernels, and isagen/audit does not audit it\n" in said
+    said = project.ninja()
+    assert "isagen audit: warning: libportable.a: is a static library, which is not audited by itself\n" in said
+    assert remedy in said
 
 
 def test_what_links_no_kernels_is_refused(tmp_path):
