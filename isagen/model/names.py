@@ -31,7 +31,7 @@ SEALED = r"\.{level}\.\d+\Z"
 # The prefixes of two symbols of each stub. A linker's error about such a symbol shows its name, which says the remedy.
 # The table of stubs defines the first, a pointer to the function that an unset stub calls. ISA_DEFINE_DISPATCH defines
 # the second, a function that sets the stub.
-UNREGISTERED_SYMBOL = "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_"
+UNREGISTERED_SYMBOL = "isa_needs_isa_kernels_dep_and_ISA_REGISTER_DISPATCH_for_"
 BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
 # The prefixes of the symbols of a set's table of stubs, and of a function in its dispatch source.
 TABLE_SYMBOL = "isa_stubs_"

@@ -284,7 +284,7 @@ def test_a_missing_kernel_is_an_error_of_the_build(few, dot):
     source, text = dot
     source.write_text(text.replace("ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", ""))
     failed = few.ninja(check=False)
-    assert re.search(r"undefined symbol.*isa_needs_a_kernel_with_\w*wide_dot_stub", failed)
+    assert re.search(r"undefined symbol.*isa_needs_isa_kernels_dep_\w*wide_dot_stub", failed)
 
 
 def test_a_missing_kernel_of_a_module_fails_when_it_is_loaded(few, family, dot):
@@ -297,7 +297,7 @@ def test_a_missing_kernel_of_a_module_fails_when_it_is_loaded(few, family, dot):
     options = ["-shared", "-undefined", "dynamic_lookup", "-nostdlib++"]
     few.run(*MACOS[family].compilers["cpp"], *options, *objects, "-o", module)
     undefined = few.run("llvm-nm-16", "--undefined-only", module).stdout.split()
-    assert "_isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_wide_dot_stub" in undefined
+    assert "_isa_needs_isa_kernels_dep_and_ISA_REGISTER_DISPATCH_for_wide_dot_stub" in undefined
 
 
 ADDED = {

@@ -162,3 +162,10 @@ def test_no_target_takes_the_kernels(scaffold):
         "isagen: warning: meson.build: no target takes isa_kernels_dep: no kernel is linked, and sources do not find "
         "isa_dispatch.h\n  give a target dependencies: isa_kernels_dep"
     ) in said
+
+
+def test_a_target_with_the_headers_alone(scaffold):
+    """The linker's error names the dependency that the target lacks."""
+    scaffold.edit("meson.build", "dependencies: isa_kernels_dep", "dependencies: isa_headers_dep")
+    scaffold.setup("-Disa_levels=none")
+    assert re.search("undefined.*isa_needs_isa_kernels_dep_and_ISA_REGISTER_DISPATCH_for_", scaffold.ninja(check=False))

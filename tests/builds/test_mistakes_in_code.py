@@ -149,7 +149,7 @@ LINKING = {
     "not registered": (
         [("kernels/dot.cpp", "ISA_REGISTER_DISPATCH(dot_stub, &dot)", "")],
         [],
-        "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_dot_stub",
+        "isa_needs_isa_kernels_dep_and_ISA_REGISTER_DISPATCH_for_dot_stub",
         r"isagen: error: dot_stub: \S+src_core\.cpp\.o defines it, but no kernel source registers a function for it\n"
         r"  write ISA_REGISTER_DISPATCH\(dot_stub, &function\) in a source of isa_kernels, or remove the definition\n",
     ),
@@ -199,7 +199,7 @@ def test_every_linker_prints_what_a_stub_needs(header, tmp_path, linker):
         "again": DEFINE,
         "dispatch": (
             "ISA_HIDDEN void isa_needs_one_ISA_DEFINE_DISPATCH_for_dot_stub(const struct isa_kernel *kernel);\n"
-            "void (*const isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_dot_stub)(const char *name) = 0;\n"
+            "void (*const isa_needs_isa_kernels_dep_and_ISA_REGISTER_DISPATCH_for_dot_stub)(const char *name) = 0;\n"
             "void (*const table[])(const struct isa_kernel *) = {isa_needs_one_ISA_DEFINE_DISPATCH_for_dot_stub};\n"
         ),
     }
@@ -216,6 +216,6 @@ def test_every_linker_prints_what_a_stub_needs(header, tmp_path, linker):
     for names in (["dispatch", "caller"], ["dispatch", "caller", "definition", "again"]):
         said = [line for line in linked(*names) if "isa_needs_one_ISA_DEFINE_DISPATCH_for_dot_stub" in line]
         assert said, names
-    said = [line for line in linked("caller", "definition") if "isa_needs_a_kernel_with" in line]
+    said = [line for line in linked("caller", "definition") if "isa_needs_isa_kernels_dep" in line]
     assert len(said) in (1, 2)
-    assert all("isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_dot_stub" in line for line in said)
+    assert all("isa_needs_isa_kernels_dep_and_ISA_REGISTER_DISPATCH_for_dot_stub" in line for line in said)

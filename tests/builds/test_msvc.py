@@ -127,7 +127,7 @@ def test_a_missing_kernel_is_an_error_of_the_build(few):
     text = (few.folder / "kernels/dot.cpp").read_text()
     few.edit("kernels/dot.cpp", "ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", "")
     failed = few.ninja(check=False)
-    assert re.search(r"undefined symbol.*isa_needs_a_kernel_with_\w*wide_dot_stub", failed)
+    assert re.search(r"undefined symbol.*isa_needs_isa_kernels_dep_\w*wide_dot_stub", failed)
     (few.folder / "kernels/dot.cpp").write_text(text)
 
 

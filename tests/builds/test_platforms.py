@@ -110,7 +110,7 @@ def test_an_argument_that_chooses_32_bits(new_project, table):
 def test_a_missing_kernel_and_a_missing_stub_do_not_link(built):
     project = built("wasm32")
     for file, old, new, said in (
-        ("kernels/dot.cpp", "ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", "", "isa_needs_a_kernel_with_"),
+        ("kernels/dot.cpp", "ISA_REGISTER_DISPATCH(wide_dot_stub, &dot)", "", "isa_needs_isa_kernels_dep_"),
         ("early.cpp", "ISA_DEFINE_DISPATCH(wide_dot_stub)", "long wide;", "isa_needs_one_ISA_DEFINE_DISPATCH_for_"),
     ):
         text = (project.folder / file).read_text()

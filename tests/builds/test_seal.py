@@ -102,7 +102,7 @@ def test_a_stub_that_no_kernel_registers_is_a_link_error(prepared):
     project = prepared("leak", FEW)
     project.edit("leak.h", "ISA_DECLARE_DISPATCH(", "ISA_DECLARE_DISPATCH(probe_fn, lost_stub)\nISA_DECLARE_DISPATCH(")
     project.edit("main.cpp", "ISA_DEFINE", "ISA_DEFINE_DISPATCH(lost_stub)\nISA_DEFINE")
-    assert "isa_needs_a_kernel_with_ISA_REGISTER_DISPATCH_for_lost_stub" in project.ninja(check=False)
+    assert "isa_needs_isa_kernels_dep_and_ISA_REGISTER_DISPATCH_for_lost_stub" in project.ninja(check=False)
 
 
 @pytest.mark.smoke
