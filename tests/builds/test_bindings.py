@@ -16,16 +16,26 @@ PAGE = (ROOT / "docs/bindings.md").read_text(encoding="utf-8")
     re.M,
 )
 
-ARRAYS = """
+GAPS = """
 import fastdot, numpy as np
 a, b = np.array([2, 9, 3, 9], np.uint8), np.array([4, 5, 6], np.int8)
 print(fastdot.dot(a[::2], b[:2]))
+"""
+PYBIND11 = """
 print(fastdot.dot(np.array([250, 1], np.uint8), [4, 7]))
 try:
     fastdot.dot(a[:3].astype(float), b)
 except TypeError as problem:
     print(type(problem).__name__)
 """
+NANOBIND = """
+print(fastdot.dot(np.array([250, 300], np.int32), np.array([4, 7], np.int8)))
+"""
+# By section: code, and what it prints.
+ARRAYS = {
+    "pybind11": (GAPS + PYBIND11, ["23", "1007", "TypeError"]),
+    "nanobind": (GAPS + NANOBIND, ["23", str(250 * 4 + 44 * 7)]),
+}
 
 
 def block(section, language):
@@ -34,7 +44,12 @@ def block(section, language):
 
 
 @pytest.mark.parametrize(
-    ("title", "sources"), [("pybind11", {"core.cpp": "c++"}), ("Cython", {"_core.pyx": "cython", "stubs.cpp": "c++"})]
+    ("title", "sources"),
+    [
+        ("pybind11", {"core.cpp": "c++"}),
+        ("nanobind", {"core.cpp": "c++"}),
+        ("Cython", {"_core.pyx": "cython", "stubs.cpp": "c++"}),
+    ],
 )
 def test_the_page_s_module(new_project, title, sources):
     need("g++")
@@ -45,8 +60,11 @@ def test_the_page_s_module(new_project, title, sources):
     for name, language in sources.items():
         (project.folder / "src" / name).write_text(block(section, language))
     meson = (project.folder / "meson.build").read_text(encoding="utf-8")
-    for call in re.findall(r"^(?:project|py\.extension_module)\((?:.|\n)*?\)$", block(section, "meson"), re.M):
-        name = call.partition("(")[0]
+    before, extension, rest = block(section, "meson").partition("py.extension_module")
+    calls = re.findall(r"^project\((?:.|\n)*?\)$\n*", before, re.M)
+    setting_up = before.removeprefix("".join(calls))
+    for call in [*(call.strip() for call in calls), f"{setting_up}{extension}{rest}".strip()]:
+        name = "project" if call.startswith("project(") else extension
         meson, count = re.subn(
             rf"^{re.escape(name)}\((?:.|\n)*?\)$", lambda _, call=call: call, meson, count=1, flags=re.M
         )
@@ -59,10 +77,7 @@ def test_the_page_s_module(new_project, title, sources):
     said = project.run(sys.executable, "-c", COMMAND, PYTHONPATH=str(site)).stdout.split()
     assert said[0] == ("AVX2" if "AVX2" in supported_levels() else "DEFAULT")
     assert said[1:] == ["23"]
-    if title == "pybind11":
+    if title in ARRAYS:
         pytest.importorskip("numpy")
-        assert project.run(sys.executable, "-c", ARRAYS, PYTHONPATH=str(site)).stdout.split() == [
-            "23",
-            "1007",
-            "TypeError",
-        ]
+        code, expected = ARRAYS[title]
+        assert project.run(sys.executable, "-c", code, PYTHONPATH=str(site)).stdout.split() == expected
