@@ -26,8 +26,8 @@ HEAD = """\
 # LLVM {version} (Apache 2.0 with LLVM exceptions).
 #
 # needs: the features, under LLVM's names; "a or b" means that one of the two is enough.
-# words: a line for each mnemonic, width and mask, followed by values; masks and values are hexadecimal. A word matches
-#   a line if its bits in the mask equal one of the values. If a word matches several lines, the mask with the most bits
+# words: each line is a mnemonic, a width, a mask and values; masks and values are hexadecimal. An instruction matches a
+#   line if its bits under the mask equal one of the values. If it matches several lines, the mask with the most bits
 #   counts. The width is that of the widest vector register in bits; registers without a fixed width count as 128 bits.
 """
 
