@@ -21,7 +21,7 @@ function flat(state) {
   return state.replace(" ", "-");
 }
 
-// Returns the share of instructions that need a feature, for the one of `features` with the largest share.
+// Returns the largest share of instructions that need any one of the `features`.
 function shareOf(code, features) {
   if (!code.instructions) return 0;
   const counts = code.families;
@@ -67,8 +67,9 @@ const NOT_DECODED = ["off", "·", "not decoded", -1];
 const isDecoded = (code) => code.instructions !== null;
 const builtIn = (build, number) => columnOf(build, number).filter((cell) => cell.code);
 
-// The functions of a view: `has` returns whether the build has data for it. `cell` returns [class, text, label, value]
-// of a cell with code; that of `verdict` takes cells without code, too. `head` returns the line below a level's name.
+// The functions of a view: `has` returns whether the build has data for it. `start` computes what the view needs of a
+// build. `cell` returns [class, text, label, value] of a cell with code; that of `verdict` takes cells without code,
+// too; that of `mix` adds the two shares in the cell's bar. `head` returns the line below a level's name.
 // `legend` returns [class, text, kind] of each colour. With `adds`, the value of a row is the sum of its cells' values,
 // otherwise the greatest one.
 const VIEWS = {
