@@ -31,6 +31,7 @@ the call that makes the argument fit; ``np`` in it is NumPy.
 from . import _core
 from ._channels import channel_shuffle, concat_channel_shuffle
 from ._convert import cvt_bf16_to_fp32, cvt_fp16_to_fp32, cvt_fp32_to_bf16, cvt_fp32_to_fp16
+from ._dtypes import Array
 from ._levels import (
     _get_current_isa_level,  # noqa: F401
     _get_highest_binary_support_isa_level,  # noqa: F401
@@ -45,6 +46,7 @@ isa = _core.isa
 """The CPU levels of these kernels: ``help(isagen_kernels.isa)``."""
 
 __all__ = [
+    "Array",
     "channel_shuffle",
     "concat_channel_shuffle",
     "cumsum",
