@@ -130,6 +130,7 @@ def test_existing_project_gets_the_fragment_and_advice(project):
     said = run(project)
     assert set(tree(project)) == {"meson.build", "isagen/meson.build", "isagen/isa.toml", "meson_options.txt"}
     assert (project / "meson.build").read_text() == EXISTING
+    assert "SPDX-License-Identifier: 0BSD\n" in (project / "isagen/meson.build").read_text()
     assert "subdir('isagen')" in said
     assert "isa_kernels_dep" in said
     assert "isa_add_to_module" not in said  # without pyproject.toml, there may be no module
