@@ -115,8 +115,8 @@ def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
             )
         elif len(by_level) > 1 and name not in objects.private_names:
             yield BuildError(
-                f"{' and '.join(dict.fromkeys(owners))} defines this {'function' if code[name] else 'variable'} at "
-                f"each level: {', '.join(by_level)}",
+                f"{' and '.join(dict.fromkeys(owners)) or 'a source of isa_dependencies'} defines this "
+                f"{'function' if code[name] else 'variable'} at each level: {', '.join(by_level)}",
                 where=demangle(name),
                 remedy="make it private to the kernel source, so that each level has its own: static in C and C++, "
                 "without bind(c) in a Fortran module, without .globl in assembly; or define it in an ordinary source",

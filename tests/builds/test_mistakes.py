@@ -169,3 +169,16 @@ def test_a_target_with_the_headers_alone(scaffold):
     scaffold.edit("meson.build", "dependencies: isa_kernels_dep", "dependencies: isa_headers_dep")
     scaffold.setup("-Disa_levels=none")
     assert re.search("undefined.*isa_needs_isa_kernels_dep_and_ISA_REGISTER_DISPATCH_for_", scaffold.ninja(check=False))
+
+
+def test_a_source_of_a_dependency_is_not_linked(new_project):
+    """Each level compiles it, and none of its objects is sealed and linked."""
+    project = new_project("portable")
+    (project.folder / "helper.c").write_text("int helper(void);\nint helper(void) { return 0; }\n")
+    project.edit("kernels/scale.c", "static const", "int helper(void);\nstatic const")
+    project.edit("kernels/scale.c", "*= factor", "*= factor + helper()")
+    dependency = "isa_dependencies = [declare_dependency(sources: files('helper.c'))]\nsubdir('isagen')"
+    project.edit("meson.build", "subdir('isagen')", dependency)
+    project.setup("-Disa_levels=AVX2")
+    said = "isagen: error: helper: a source of isa_dependencies defines this function at each level: DEFAULT, AVX2\n"
+    assert said in project.ninja(check=False)
