@@ -232,7 +232,10 @@ class _Run:
         text = stubs_source(template, self._build.record.project, all_levels, self._registrations, plan.module)
         self._outputs.write_file(self._stubs, text)
         if is_plain([kernel.code for kernel in level.kernels.values()] for level in self._registrations):
-            reason = reason_for_plain_code(self._build.optimization)
+            from ..processors.baseline import baseline_origin, beyond_architecture
+
+            baseline = baseline_origin(self._build) if beyond_architecture(self._build) else ""
+            reason = reason_for_plain_code(self._build.optimization, baseline)
             print(f"isagen: note: {PLAIN_CODE.format(self._registrations[0].level)}: {reason}", file=sys.stderr)
         paths = {kernel.source: kernel.shown_path for kernel in plan.kernels}
         for warning in lost_code(self._registrations, self._below, paths):

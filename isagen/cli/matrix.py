@@ -83,7 +83,11 @@ def add_why(commands: Commands) -> None:
         help="say why a level is or is not built, supported and selected",
         description="Say why a level, or one kernel at it, is or is not built, supported here, and selected.",
     )
-    parser.add_argument("level", metavar="LEVEL", help="a level of the build, in any case")
+    parser.add_argument(
+        "level",
+        metavar="LEVEL",
+        help="a level of the build, in upper or lower case; a KERNEL alone means the selected level",
+    )
     parser.add_argument(
         "kernel", nargs="?", default="", metavar="KERNEL", help="a kernel's path or the end of that path, or a stub"
     )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..matrix.baseline import additions_warnings, baseline_warnings
 from ..matrix.summary import summary_lines
 from ..model.languages import LANGUAGES
 from ..model.names import registrations_name, sealed_name, stubs_name
 from ..model.objects import unit_folder
 from ..model.plan import Build
+from ..processors.baseline import additions_warnings, baseline_warnings
 
 Values = dict[str, str | Sequence[str]]
 # Separates the items of a list, in the answer and in the fragment's arguments.

@@ -19,7 +19,7 @@ from ..model.names import (
     stubs_name,
     symbols_suffix,
 )
-from ..model.optimization import VECTORISER, optimization_of, vectoriser
+from ..model.optimization import UNFOLDED_OPTIMIZATIONS, VECTORISER, optimization_of, vectoriser
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
 from ..model.plan_file import plan_text
 from ..model.record import Record
@@ -42,8 +42,6 @@ from .tool import own_python, write_tool
 
 # Without this option, GCC writes symbols of binding STB_GNU_UNIQUE, which all libraries of a process share.
 NO_UNIQUE = "-fno-gnu-unique"
-# With options for debugging, copies do not fold, so that debuggers show the level of each function.
-UNFOLDED_OPTIMIZATIONS = frozenset({"-O0", "-Og"})
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:

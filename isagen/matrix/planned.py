@@ -10,7 +10,7 @@ from typing import Any
 from ..model.matrix import Matrix, MatrixCell, MatrixCompiler, MatrixKernel
 from ..model.plan import BUILT, Build, Cell
 from ..model.registrations import LevelCode
-from .baseline import baseline_origin, beyond_architecture
+from ..processors.baseline import baseline_origin, beyond_architecture
 from .paths import without_paths, word_without_path
 
 

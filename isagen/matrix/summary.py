@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..model.matrix import LevelRow
 from ..model.optimization import SCALAR, reason_for_plain_code
 from ..model.plan import BUILT, UNAVAILABLE, UNREAD_LINKS, Build
+from ..processors.baseline import additions_text
 from ..processors.registry import find_processor
-from .baseline import additions_text
 from .planned import planned_matrix
 from .words import count_text, disabled_levels, facts
 

@@ -35,10 +35,12 @@ from .words import (
 )
 
 SAME = "same code as a lower level"
+LINKED_AGAIN = "same code, linked again"
 # The mark and the style of a cell, by its state.
 MARKS = {
     BUILT: ("+", "green"),
     SAME: ("=", "dim"),
+    LINKED_AGAIN: ("*", "dim"),
     NOT_COMPILED: ("?", "cyan"),
     DISABLED: ("-", "yellow"),
     UNAVAILABLE: ("!", "red"),
@@ -141,7 +143,7 @@ def _shown(matrix: Matrix) -> list[LevelRow]:
 
 def _state(cell: MatrixCell) -> str:
     """Return the state of a cell, a key of MARKS."""
-    return SAME if cell.same_as else state_of(cell)
+    return SAME if cell.folded else LINKED_AGAIN if cell.same_as else state_of(cell)
 
 
 def _levels(matrix: Matrix) -> Table:

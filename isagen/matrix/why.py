@@ -8,12 +8,16 @@ from enum import StrEnum
 
 from ..model.errors import ProjectError, did_you_mean
 from ..model.matrix import LevelRow, Matrix, MatrixCell, MatrixKernel
-from ..model.optimization import SCALAR, reason_for_plain_code
+from ..model.optimization import SCALAR, UNFOLDED_OPTIMIZATIONS, reason_for_plain_code
 from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .selection import Selection
 from .words import count_text, facts, level_cells, size_text, width_text
 
 MANY = 10  # an error lists no more names
+UNFOLDED = (
+    "it contains more than code and constants, has a function in common with a kernel that does not fold, is part of a "
+    "whole module, or isa.toml has fold = false"
+)
 
 
 class Because(StrEnum):
@@ -43,16 +47,18 @@ class Explanation:
 def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) -> Explanation:
     """Explain the state of a level, or of one kernel at this level, on the machine whose selection is `here`.
 
-    If `kernel_name` is "", the whole level is explained. Raises `ProjectError` if the matrix has no such level or
-    kernel.
+    If `kernel_name` is "", the whole level is explained. A kernel's name in place of the level's means this kernel at
+    the level that the machine selects. Raises `ProjectError` if the matrix has no such level or kernel.
     """
+    if not kernel_name and here.selected and matrix.level(level_name) is None and _named(matrix, level_name):
+        level_name, kernel_name = here.selected, level_name
     level = _level(matrix, level_name)
     if not kernel_name:
         cells = level_cells(matrix, level.name)
         built = f"{sum(cell.verdict == BUILT for cell in cells)} of {count_text(len(cells), 'kernel')}"
         because, predicate = _cause(matrix, level, level, here)
         gains = [text for name, text in facts(matrix) if name == "code"]
-        details = _details(matrix, level, because, f"built for {built}", *gains)
+        details = _details(matrix, level, because, f"built for {built}", *gains, *_bugs(matrix, level))
         return Explanation(because, f"{level.name} {predicate}", tuple(details))
     kernels = find_kernels(matrix, kernel_name)
     kernel, called = next(_copies(matrix, kernels, (level.name, *level.requires)), (kernels[0], level.name))
@@ -71,7 +77,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         because = Because.NO_STUB
         predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and matrix.optimization in SCALAR else []
-    details = _details(matrix, level, because, *_code(cell), *advice)
+    details = _details(matrix, level, because, *_bugs(matrix, level, kernel), *_code(matrix, cell), *advice)
     several = len(kernels) > 1  # if so, all register the stub, which calls the copy of `kernel` at this level
     if several and called != level.name:
         details.append(f"{kernel_name} at {level.name}: the copy of {called}")
@@ -108,11 +114,21 @@ def _details(matrix: Matrix, level: LevelRow, because: Because, *own: str) -> li
     """Return the `own` details, the flags, and how to run the copy, if stubs may call it."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return []
-    bugs = [f"known bug: {bug}" for bug, levels in matrix.known_bugs.items() if level.name in levels]
     flags = sorted({" ".join(flags) or "no flags" for flags in level.flags.values()})
     to_run = because is Because.NOT_PREFERRED and matrix.override
     more = [f"to run it: {matrix.override}={level.name}"] if to_run else []
-    return [*own, *bugs, f"flags: {'; '.join(flags)}", *more]
+    return [*own, f"flags: {'; '.join(flags)}", *more]
+
+
+def _bugs(matrix: Matrix, level: LevelRow, kernel: MatrixKernel | None = None) -> Iterator[str]:
+    """Yield the known bugs of the compilers that affect a level.
+
+    Bugs of every level say nothing of one kernel or of a higher level, and are left out there.
+    """
+    lowest = matrix.levels[0].name
+    for bug, levels in matrix.known_bugs.items():
+        if level.name in levels and (lowest not in levels or (level.name == lowest and kernel is None)):
+            yield f"known bug: {bug}"
 
 
 def _cause(matrix: Matrix, level: LevelRow, planned: LevelRow | MatrixCell, here: Selection) -> tuple[Because, str]:
@@ -144,7 +160,16 @@ def _cause(matrix: Matrix, level: LevelRow, planned: LevelRow | MatrixCell, here
     return Because.NOT_PREFERRED, f"is built and supported, but {selected.name} is preferred: {ranks}"
 
 
-def _code(cell: MatrixCell) -> list[str]:
+def _unfolded(matrix: Matrix) -> str:
+    """Return why a copy with the code of a lower level's is linked nevertheless, as far as the matrix shows it."""
+    if not matrix.sealed:
+        return "levels that are not sealed do not fold"
+    if matrix.optimization in UNFOLDED_OPTIMIZATIONS:
+        return f"at {matrix.optimization}, each level has its own copy for debuggers"
+    return UNFOLDED
+
+
+def _code(matrix: Matrix, cell: MatrixCell) -> list[str]:
     """Return the details about a cell's stubs and code."""
     lines = [f"stubs: {' '.join(cell.stubs)}"] if cell.stubs else []
     if cell.code is not None:
@@ -160,7 +185,7 @@ def _code(cell: MatrixCell) -> list[str]:
             f"the code is the same as {cell.folded}'s, and is linked once: the stubs call {cell.folded}'s copy"
         )
     elif cell.same_as:
-        lines.append(f"the code is the same as {cell.same_as}'s, and is linked nevertheless")
+        lines.append(f"the code is the same as {cell.same_as}'s, and is linked nevertheless: {_unfolded(matrix)}")
     return lines
 
 
@@ -172,9 +197,16 @@ def _level(matrix: Matrix, name: str) -> LevelRow:
         raise ProjectError(
             f"there is no level {name!r} in table {matrix.table}",
             where=matrix.project,
-            remedy=limit or f"{did_you_mean(name.upper(), names)}; usage: isagen why LEVEL [KERNEL] WHERE",
+            remedy=limit or f"{_meant(matrix, name, names)}; usage: isagen why LEVEL [KERNEL] WHERE",
         )
     return level
+
+
+def _meant(matrix: Matrix, name: str, levels: Sequence[str]) -> str:
+    """Return what to write in place of the level `name`; it may be a kernel's name."""
+    return (
+        f"{name!r} is a kernel: name a level before it" if _named(matrix, name) else did_you_mean(name.upper(), levels)
+    )
 
 
 def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
@@ -183,25 +215,34 @@ def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
     If there are none, return the one kernel with a stub whose name begins with `{name}_`. Raises `ProjectError` if no
     kernel is found, or if several paths end in `name` or several kernels have such stubs.
     """
-    stubs = {kernel.source: _stubs(kernel) for kernel in matrix.kernels}
-    having = [kernel for kernel in matrix.kernels if not {name, f"{name}_stub"}.isdisjoint(stubs[kernel.source])]
-    found = (
-        [kernel for kernel in matrix.kernels if kernel.source == name]
-        or [kernel for kernel in matrix.kernels if kernel.source.endswith(f"/{name}")]
-        or having
-        or [kernel for kernel in matrix.kernels if any(one.startswith(f"{name}_") for one in stubs[kernel.source])]
-    )
+    found = _named(matrix, name)
     if not found:
-        names = [name for source, own in stubs.items() for name in (source, *own)]
+        names = [one for kernel in matrix.kernels for one in (kernel.source, *_stubs(kernel))]
         like = [one for one in names if f"_{name}_" in f"_{one}_"]
         remedy = did_you_mean(name, like or names)
         if not like and len(names) > MANY and remedy.startswith("known: "):
             remedy = "`isagen matrix WHERE` lists the kernels"
         raise ProjectError(f"there is no kernel {name!r}", where=matrix.project, remedy=remedy)
-    if len(found) > 1 and found != having:
+    if len(found) > 1 and found != _having(matrix, name):
         remedy = "give more of its path: " + ", ".join(kernel.source for kernel in found)
         raise ProjectError(f"{name!r} is the name of several kernels", where=matrix.project, remedy=remedy)
     return found
+
+
+def _named(matrix: Matrix, name: str) -> list[MatrixKernel]:
+    """Return the kernels that `name` names, as `find_kernels` describes; several if the name is ambiguous."""
+    kernels = matrix.kernels
+    return (
+        [kernel for kernel in kernels if kernel.source == name]
+        or [kernel for kernel in kernels if kernel.source.endswith(f"/{name}")]
+        or _having(matrix, name)
+        or [kernel for kernel in kernels if any(stub.startswith(f"{name}_") for stub in _stubs(kernel))]
+    )
+
+
+def _having(matrix: Matrix, stub: str) -> list[MatrixKernel]:
+    """Return the kernels that register a stub; `_stub` at the end of its name may be left out."""
+    return [kernel for kernel in matrix.kernels if not {stub, f"{stub}_stub"}.isdisjoint(_stubs(kernel))]
 
 
 def _stubs(kernel: MatrixKernel) -> list[str]:

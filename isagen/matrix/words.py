@@ -106,7 +106,9 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
     yield "optimization", matrix.optimization or "as the compiler arguments say"
     cells = (level_cells(matrix, level.name) for level in matrix.levels)
     if is_plain([cell.code for cell in of_level if cell.verdict == BUILT] for of_level in cells):
-        yield "code", f"{PLAIN_CODE.format(matrix.levels[0].name)}: {reason_for_plain_code(matrix.optimization)}"
+        baseline = matrix.baseline_origin if matrix.beyond_architecture else ""
+        reason = reason_for_plain_code(matrix.optimization, baseline)
+        yield "code", f"{PLAIN_CODE.format(matrix.levels[0].name)}: {reason}"
     yield "sealed", "yes" if matrix.sealed else f"no, {matrix.seal_reason}"
     yield "audited", f"{'yes, when linked' if matrix.audited else 'no'}, {matrix.audit_reason}"
     if matrix.lto:
@@ -117,7 +119,10 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
         yield "withheld at run time", f"what {matrix.withhold}() returns; it is not called here"
     if matrix.known_bugs:
         counted = f"{len(matrix.known_bugs)} in the compilers"
-        yield "known bugs", f"{counted}; `isagen why LEVEL WHERE` names those of a level"
+        yield (
+            "known bugs",
+            f"{counted}; `isagen why LEVEL WHERE` names those of a level, at {matrix.levels[0].name} those of all",
+        )
 
 
 def bugs_text(matrix: Matrix) -> str:

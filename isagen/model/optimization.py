@@ -12,6 +12,8 @@ VECTORISER = ("-ftree-vectorize", "-fvect-cost-model=dynamic")
 CHOICE = re.compile(r"-f(no-)?(tree-((loop|slp)-)?vectorize|vect-cost-model)\b")
 # Optimizations at which compilers vectorise no loop, or hardly any; "" is no -O option.
 SCALAR = ("", "-O", "-O0", "-O1", "-Og", "-Os", "-Oz")
+# Optimizations at which no copy folds: debuggers are to see each level.
+UNFOLDED_OPTIMIZATIONS = ("-O0", "-Og")
 
 
 def optimization_of(option: str, args: Sequence[str]) -> str:
@@ -36,10 +38,14 @@ def vectoriser(compiler: str, option: str, args: Sequence[str]) -> tuple[str, ..
 PLAIN_CODE = "no kernel uses an instruction that {} lacks"
 
 
-def reason_for_plain_code(optimization: str) -> str:
-    """Return a sentence with the reason why kernels use no instructions of their levels, and the remedy."""
+def reason_for_plain_code(optimization: str, baseline: str = "") -> str:
+    """Return a sentence with the reason why kernels use no instructions of their levels, and the remedy.
+
+    `baseline` are the options that turn on features at every level, "" if none do.
+    """
     if optimization in SCALAR:
         other = f" and without {optimization} in CFLAGS and CXXFLAGS" if optimization else ""
         remedy = f"configure with -Dbuildtype=release{other}, or put -O3 into CFLAGS and CXXFLAGS"
         return f"{optimization or 'a compiler without -O'} vectorises hardly any loop: {remedy}"
-    return f"at {optimization}, the compiler finds no use for the instructions of higher levels"
+    beyond = f" beyond those of the baseline ({baseline})" if baseline else ""
+    return f"at {optimization}, the compiler finds no use for the instructions of higher levels{beyond}"

@@ -22,6 +22,13 @@ def test_a_loop_is_vectorised_for_each_level_at_o2(scaffold, compiler):
     assert NOTE not in scaffold.isagen("matrix", "build").stdout
 
 
+def test_the_baseline_may_contain_what_levels_add(scaffold):
+    scaffold.setup("-Disa_levels=AVX2", "-Doptimization=3", CXXFLAGS="-march=haswell")
+    reason = "beyond those of the baseline (cpp_args: -march=haswell)"
+    assert reason in scaffold.ninja()
+    assert reason in " ".join(scaffold.isagen("matrix", "build").stdout.split())
+
+
 @pytest.mark.parametrize(
     ("options", "remedy"),
     [

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from isagen.configure.answer import answer
-from isagen.matrix.baseline import baseline_origin, baseline_warnings, beyond_architecture
 from isagen.matrix.summary import summary_lines
 from isagen.model.plan import CompilerUse
+from isagen.processors.baseline import baseline_origin, baseline_warnings, beyond_architecture
 from support.model import build_of, kernel_row, level_row, plan_of, record_of
 
 ARCHITECTURE = ("fpu", "mmx", "fxsr", "sse", "sse2")

@@ -73,12 +73,17 @@ def test_the_grid_has_a_mark_for_each_cell():
     matrix = matrix_of()
     kernel = matrix.kernels[0]
     cells = {**kernel.levels, "AVX2": replace(kernel.levels["AVX2"], verdict="disabled")}
+    cells["AVX512_BF16"] = replace(cells["AVX512_BF16"], same_as="AVX512", folded="AVX512")
+    cells["AMX"] = replace(cells["AMX"], same_as="AVX512", folded="")
     shown = lines(replace(matrix, kernels=(replace(kernel, levels=cells),)), 80)
     (head,) = [line for line in shown if line.split() == list("12345678")]
     row = next(line for line in shown if line.startswith(kernel.source))
     for place, cell in zip(places(head), cells.values(), strict=True):
-        assert row[place] == {"built": "=" if cell.same_as else "+", "disabled": "-", "unavailable": "!"}[cell.verdict]
-    assert any(line.startswith("+ built") and "- disabled" in line and "! unavailable" in line for line in shown)
+        same = "=" if cell.folded else "*"
+        assert row[place] == {"built": same if cell.same_as else "+", "disabled": "-", "unavailable": "!"}[cell.verdict]
+    legend = " ".join(shown[next(n for n, line in enumerate(shown) if line.startswith("+ built")) :])
+    for item in ("= same code as a lower level", "* same code, linked again", "- disabled", "! unavailable"):
+        assert item in legend
 
 
 def places(line: str) -> list[int]:

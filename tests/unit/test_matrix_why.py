@@ -205,10 +205,50 @@ def test_a_kernel_by_the_beginning_of_its_stubs(matrix):
 def test_a_matrix_counts_known_bugs_and_why_names_them(matrix):
     built = tuple(level.name for level in matrix.levels if level.verdict == "built")
     known = replace(matrix, known_bugs={"GCC 12: x fails": built[-1:], "GCC 12: y fails": built[-2:]})
-    assert dict(facts(known))["known bugs"] == "2 in the compilers; `isagen why LEVEL WHERE` names those of a level"
+    assert (
+        dict(facts(known))["known bugs"]
+        == "2 in the compilers; `isagen why LEVEL WHERE` names those of a level, at DEFAULT those of all"
+    )
     assert bugs_text(known).startswith(f"at {built[-1]}: GCC 12: x fails; at ")
     details = explain(known, built[-1], "", at(known)).details
     assert {"known bug: GCC 12: x fails", "known bug: GCC 12: y fails"} <= {*details}
+
+
+def test_a_bug_of_all_levels_is_named_at_the_lowest_one_alone(matrix):
+    built = tuple(level.name for level in matrix.levels if level.verdict == "built")
+    known = replace(matrix, known_bugs={"GCC 12: x fails": built, "GCC 12: y fails": built[1:]})
+    everywhere, higher = "known bug: GCC 12: x fails", "known bug: GCC 12: y fails"
+    kernel = known.kernels[0].source
+    for level, name, expected in (
+        (built[0], "", {everywhere}),
+        (built[0], kernel, set()),
+        (built[1], "", {higher}),
+        (built[1], kernel, {higher}),
+    ):
+        assert {everywhere, higher} & {*explain(known, level, name, at(known)).details} == expected
+
+
+def test_a_kernel_without_a_level_is_explained_at_the_selected_level(matrix):
+    here = at(matrix, AVX512={"avx512_f"}, HELLO_ISA="avx2")
+    kernel = matrix.kernels[0].source
+    assert explain(matrix, kernel, "", here) == explain(matrix, here.selected, kernel, here)
+    unknown = Selection("it is built for s390x")
+    with pytest.raises(ProjectError, match=r"is a kernel: name a level before it; usage: isagen why LEVEL \[KERNEL"):
+        explain(matrix, kernel, "", unknown)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"sealed": False}, "levels that are not sealed do not fold"),
+        ({"optimization": "-Og"}, "at -Og, each level has its own copy for debuggers"),
+        ({}, "it contains more than code and constants"),
+    ],
+)
+def test_a_copy_that_does_not_fold_has_a_reason(matrix, changes, reason):
+    same = with_cell(replace(matrix, **changes), "AMX", same_as="AVX512", folded="")
+    details = explain(same, "AMX", same.kernels[0].source, at(same)).details
+    assert any(f"linked nevertheless: {reason}" in line for line in details)
 
 
 def test_names_that_are_not_there(matrix):

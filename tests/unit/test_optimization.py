@@ -68,3 +68,7 @@ def test_the_reason_names_a_remedy_that_helps():
     assert "buildtype=release" in reason_for_plain_code("-O0")
     assert "buildtype=release" in reason_for_plain_code("")
     assert "buildtype" not in reason_for_plain_code("-O3")
+    assert "beyond" not in reason_for_plain_code("-O3")
+    assert reason_for_plain_code("-O3", "cpp_args: -march=native").endswith(
+        "of higher levels beyond those of the baseline (cpp_args: -march=native)"
+    )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from ..model.matrix import LevelRow
 from ..model.plan import BUILT, Build
-from ..processors.features import features_of
-from ..processors.instructions import normal_name
+from .features import features_of
+from .instructions import normal_name
 
 # -march= and -mcpu=; and every option -m... that may turn features on.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")
