@@ -34,6 +34,7 @@ class BuildObjects:
     def __init__(self, plan: Plan, folder: Path, others: Iterable[Path], root: Path) -> None:
         self.plan = plan
         self.root = root
+        self.folder = folder
         self._folder = outputs_folder(folder)
         self._others = tuple(others)
 

@@ -12,6 +12,7 @@ from ..binary.formats import is_binary, load_object
 from ..binary.mangling import demangle
 from ..model.errors import BuildError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL
+from ..model.plan_file import plans_in, read_plan
 from .tables import names_in
 
 # A symbol of GCC's LTO objects, which contain no machine code. Clang's LTO objects are no binaries.
@@ -69,6 +70,13 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
                 remedy=f"keep one ISA_DEFINE_DISPATCH({stub}), in one ordinary source",
             )
     for stub in sorted(defined.keys() - registered) if bound else ():  # `bound` is empty without a table of stubs
+        if others := list(_sets_with(objects, stub)):
+            yield BuildError(
+                f"{defined[stub][0]} defines it, but the set {others[0]}, which registers it, is not linked",
+                where=stub,
+                remedy=f"add isa_kernels_deps['{others[0]}'] to the target's dependencies, or remove the definition",
+            )
+            continue
         remedy = f"write ISA_REGISTER_DISPATCH({stub}, &function) in a source of isa_kernels, or remove the definition"
         suggestion = did_you_mean(stub, sorted(registered - defined.keys()))
         yield BuildError(
@@ -121,6 +129,15 @@ def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
                 remedy="make it private to the kernel source, so that each level has its own: static in C and C++, "
                 "without bind(c) in a Fortran module, without .globl in assembly; or define it in an ordinary source",
             )
+
+
+def _sets_with(objects: BuildObjects, stub: str) -> Iterator[str]:
+    """Yield the other sets of the build whose kernel sources register a stub, as far as they are compiled."""
+    for plan in (read_plan(path).plan for path in plans_in(objects.folder)):
+        compiled = BuildObjects(plan, objects.folder, (), objects.root).registrations.values()
+        kernels = (kernel for registrations in compiled for kernel in registrations.kernels.values())
+        if plan.kernel_set != objects.plan.kernel_set and any(stub in kernel.registers for kernel in kernels):
+            yield plan.kernel_set
 
 
 def _registering(objects: BuildObjects, stub: str) -> str:

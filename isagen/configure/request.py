@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -197,10 +198,11 @@ def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) ->
                         remedy="run `isagen init`, which writes it, and commit it",
                     )
         for path in given.get("string", ()):
+            variable = "isa_sets" if name else "isa_kernels"
             raise ConfigError(
-                "is a string: name kernels with files(): isa_kernels = files('kernels/one.cpp'), with paths from the "
-                "folder of the meson.build that sets isa_kernels",
-                where=f"isa_kernels: {os.path.basename(path)}",
+                "is a string: name kernels with files(), such as files('kernels/one.cpp'), with paths from the "
+                f"folder of the meson.build that sets {variable}",
+                where=f"{f'isa_sets: {name}' if name else variable}: {posixpath.normpath(path)}",
             )
 
 
@@ -212,7 +214,7 @@ def check_options(arguments: Arguments) -> None:
             "there is no such file: run `isagen init`, which writes it, and commit it",
             where=os.path.relpath(config, arguments.once["project-root"]),
         )
-    if not arguments.once["isa_levels"].strip():
+    if not arguments.once["isa_levels"].strip(" \t\r\n,+"):
         raise ConfigError("is empty: use all, or none for only the lowest level", where="Meson option isa_levels")
 
 

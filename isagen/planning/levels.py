@@ -21,6 +21,11 @@ OF_NUMPY = {
     "min": "name the levels, or write none for the baseline alone",
     "detect": "leave it out: the baseline is always what CFLAGS and CXXFLAGS turn on",
 }
+# Keywords with a minus sign, which only levels may have, with the remedy for each.
+MINUS = {
+    "-all": "write none, for the lowest level alone",
+    "-none": "write all",
+}
 
 
 def select_levels(
@@ -41,6 +46,9 @@ def select_levels(
     level.
     """
     tokens = level_words(words)
+    for token in tokens:
+        if token.casefold() in MINUS:
+            raise ConfigError(f"{token!r} is no level", where=where, remedy=MINUS[token.casefold()])
     lowered = [token.casefold() for token in tokens]
     if both := next((name for name in lowered if f"-{name}" in lowered), "").upper():
         raise ConfigError(f"{both} and -{both} contradict each other", where=where, remedy="leave one of them out")
@@ -147,4 +155,5 @@ def _not_built(level: str, reason: str) -> ConfigError:
 
 def level_words(words: Iterable[str]) -> list[str]:
     """Split lists of levels into words, without plus signs."""
-    return [token.removeprefix("+") for word in words for token in re.split(r"[\s,]+", word) if token]
+    tokens = (token.removeprefix("+") for word in words for token in re.split(r"[\s,]+", word))
+    return [token for token in tokens if token]

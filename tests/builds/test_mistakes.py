@@ -26,12 +26,12 @@ CONFIGURING = {
     ),
     "strings": (
         [("meson.build", FILES, "['kernels/dot.cpp', 'kernels/level.cpp']")],
-        "isagen: isa_kernels: dot.cpp: is a string: name kernels with files(): "
-        "isa_kernels = files('kernels/one.cpp'), with paths from the folder of the meson.build that sets isa_kernels",
+        "isagen: isa_kernels: kernels/dot.cpp: is a string: name kernels with files(), "
+        "such as files('kernels/one.cpp'), with paths from the folder of the meson.build that sets isa_kernels",
     ),
     "strings from the fragment's folder": (
         [("meson.build", FILES, "['../kernels/dot.cpp']")],
-        "isagen: isa_kernels: dot.cpp: is a string: name kernels with files(): ",
+        "isagen: isa_kernels: ../kernels/dot.cpp: is a string: name kernels with files(), ",
     ),
     "no isa.toml": (
         [("isagen/isa.toml", "", None)],

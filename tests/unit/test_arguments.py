@@ -123,8 +123,9 @@ def test_generated_kernels_of_a_subproject_are_in_its_build_folder(config):
         (of("", has=""), r"meson\.build: isa_kernels is not set: write .* before subdir\('isagen'\)"),
         (
             of("", "--string=k/one.cpp"),
-            r"isa_kernels: one\.cpp: is a string: name kernels w",
+            r"isa_kernels: k/one\.cpp: is a string: name kernels w.* sets isa_kernels",
         ),
+        (of("a", "--string=../k/one.cpp"), r"isa_sets: a: \.\./k/one\.cpp: is a string: .* sets isa_sets"),
         (of("a", has="kernls"), r"isa_sets: a: kernls is unknown: keys are kernels, "),
     ],
 )

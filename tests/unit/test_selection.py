@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from isagen.model.errors import ConfigError
-from isagen.planning.levels import OPTION, select_levels
+from isagen.planning.levels import OPTION, level_words, select_levels
 from isagen.processors.table import load_table
 from support.plans import level, table_of
 
@@ -54,7 +54,6 @@ def test_a_level_that_is_named_with_and_without_a_minus_is_an_error(words):
         ("-AMXX", "'-AMX'"),
         ("al", "'all'"),
         ("nome", "'none'"),
-        ("-all", "'all'"),
     ],
 )
 def test_unknown_level_suggests_another(word, remedy):
@@ -63,6 +62,19 @@ def test_unknown_level_suggests_another(word, remedy):
     assert caught.value.where == "isa.toml: levels"
     assert repr(word) in caught.value.message
     assert f"did you mean {remedy}?" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [("all,-all", "write none"), ("-ALL", "write none"), ("-none", "write all"), ("none,-none", "write all")],
+)
+def test_a_keyword_has_no_minus(words, remedy):
+    with pytest.raises(ConfigError, match=rf"^here: '-\w+' is no level\n  {remedy}"):
+        select_levels([words], TABLE, "here")
+
+
+def test_a_lone_plus_is_no_word():
+    assert level_words(["+, AVX2,+AMX"]) == ["AVX2", "AMX"]
 
 
 def test_unknown_level_without_a_near_one_lists_all():
