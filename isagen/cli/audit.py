@@ -75,7 +75,7 @@ def add(commands: Commands) -> None:
     shown.add_argument("--summary", action="store_true", help="show only a line for each wheel, folder or file")
     parser.add_argument("--list-counted", action="store_true", help="name the functions that are not judged")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how the answer is written")
-    parser.set_defaults(run=run, failed=AuditError.exit_code)
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

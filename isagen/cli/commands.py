@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import __version__
-from ..model.errors import IsagenError, reported
 from . import audit, cpu, probe, test, tune
 from .matrix import add_diff, add_matrix, add_report, add_why
 from .parser import HelpFormatter, Parser, commands_of
@@ -34,14 +33,7 @@ def run_command(words: Sequence[str]) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2
-    try:
-        status: int = options.run(options)
-    except BrokenPipeError:
-        raise
-    except (IsagenError, OSError) as problem:
-        error = reported(problem)
-        error.exit_code = options.failed or error.exit_code
-        raise error from None
+    status: int = options.run(options)
     return status
 
 
@@ -53,7 +45,6 @@ def make_parser() -> Parser:
         epilog="`isagen COMMAND --help` shows a command's options and examples.",
     )
     parser.add_argument("--version", action="version", version=f"isagen {__version__}")
-    parser.set_defaults(failed=0)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for add in COMMANDS:
         add(commands)

@@ -10,6 +10,7 @@ from .output import flush, wrapped
 
 # The command that the Meson fragment calls; help and messages do not name it.
 FOR_MESON = "configure"
+CANNOT = 2  # the exit status of a command that cannot do its work; 1 means that it did, and found something
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error = reported(problem)
         text = wrapped(f"isagen: error: {error}".split("\n"), code="    ", stream=sys.stderr)
         print(text, end="", file=sys.stderr)
-        return error.exit_code
+        return error.exit_code if words[:1] == [FOR_MESON] else CANNOT
     except KeyboardInterrupt:
         return 130
 

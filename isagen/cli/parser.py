@@ -6,8 +6,10 @@ import argparse
 import re
 import sys
 import textwrap
+from difflib import get_close_matches
 from typing import Any, NoReturn, TypeAlias
 
+from ..model.errors import did_you_mean
 from ..planning.config import DEFAULT_TABLE
 from .output import wrapped
 
@@ -44,8 +46,12 @@ class Parser(argparse.ArgumentParser):
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Print the message and a reference to the help, and exit with status 2."""
+        """Print the message, a suggestion for a word that is no choice, and a reference to the help; exit with 2."""
         lines = [f"{self.prog}: error: {message}", f"  see `{self.prog} --help`"]
+        if wrong := re.search(r"invalid choice: '(.*?)' \(", message):
+            choices = re.findall(r"[\w-]+", message[wrong.end() :])[2:]  # after "choose from"
+            if get_close_matches(wrong[1], choices, n=1):
+                lines.insert(1, f"  {did_you_mean(wrong[1], choices)}")
         print(wrapped(lines, stream=sys.stderr), end="", file=sys.stderr)
         sys.exit(2)
 

@@ -81,7 +81,7 @@ def test_a_kernel_that_is_listed_twice_is_built_once(scaffold):
 def test_commands(new_project, arguments, expected):
     project = new_project()
     done = project.isagen(*arguments, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stdout.startswith("isagen: error: ")
     assert expected in done.stdout
     assert not list(project.folder.iterdir())

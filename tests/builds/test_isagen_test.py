@@ -197,7 +197,7 @@ def test_a_level_that_is_asked_for_must_run(bound):
 )
 def test_errors(bound, words, message):
     done = run(bound, *words, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert message in done.stdout
 
 

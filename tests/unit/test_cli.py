@@ -41,6 +41,15 @@ def test_what_is_mistyped_is_one_message(capsys, arguments, expected):
     assert refused(capsys, *arguments).startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "suggested"),
+    [(["matirx"], "matrix"), (["cpu", "--format", "jsn"], "json"), (["quux"], "")],
+)
+def test_a_word_that_is_no_choice_gets_the_nearest_one(capsys, arguments, suggested):
+    lines = refused(capsys, *arguments).splitlines()
+    assert [line for line in lines if "did you mean" in line] == [f"  did you mean {suggested!r}?"] * bool(suggested)
+
+
 def test_no_command_shows_the_help(capsys):
     assert main([]) == 2
     said = capsys.readouterr().err

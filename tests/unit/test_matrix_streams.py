@@ -49,7 +49,7 @@ def test_output_to_what_is_no_file(tmp_path, capfd):
 
 
 def test_no_name_is_not_the_current_folder(capsys):
-    assert main(["matrix", ""]) == 1
+    assert main(["matrix", ""]) == 2
     assert capsys.readouterr().err.startswith("isagen: error: WHERE: is empty\n  give a build folder, ")
 
 
@@ -75,19 +75,19 @@ def test_diff_fails_with_its_own_status(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("form", [[], ["--format", "json"]], ids=["text", "json"])
-@pytest.mark.parametrize(("command", "status"), [("cpu", 1), ("audit", 2)])
-def test_an_output_that_takes_nothing(command, status, form, monkeypatch, capsys):
-    """1 from an audit says that something was found."""
+@pytest.mark.parametrize("command", ["cpu", "audit"])
+def test_an_output_that_takes_nothing(command, form, monkeypatch, capsys):
+    """A status of 1 says that something was found."""
     words = [command, *form]
     if command == "audit":
         if platform.machine() not in ("x86_64", "AMD64"):
             pytest.skip("Python's own code cannot be audited here")
         words.append(sys.executable)
     monkeypatch.setattr("sys.stdout", None)
-    assert main(words) == status
+    assert main(words) == 2
     with open("/dev/full", "w") as full:
         monkeypatch.setattr("sys.stdout", full)
-        assert main(words) == status
+        assert main(words) == 2
     said = [os.strerror(number) for number in (errno.EBADF, errno.ENOSPC)]
     assert capsys.readouterr().err.splitlines() == [f"isagen: error: standard output: {text}" for text in said]
 

@@ -73,7 +73,7 @@ def test_a_plan_of_another_format(tmp_path, format_):
 def test_isagen_matrix_says_that_a_plan_is_of_another_format(tmp_path, capsys, format_):
     """As isagen 0.1 left them: format 2, with other keys."""
     (tmp_path / plan_name()).write_text(json.dumps({"format": format_, "isagen": "0.1.0", "levels": []}))
-    assert main(["matrix", str(tmp_path)]) == 1
+    assert main(["matrix", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"isagen: error: {tmp_path}/{plan_name()}: cannot be read: it is of format {format_}, ")
     assert "meson setup --reconfigure" in said

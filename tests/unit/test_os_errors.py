@@ -67,12 +67,12 @@ def test_a_command_that_cannot_write(tmp_path, monkeypatch, capsys):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     monkeypatch.setattr("isagen.model.files.write_atomically", refused)
-    assert main(["init", str(tmp_path)]) == 1
+    assert main(["init", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"isagen: error: {tmp_path}/")
     assert said.endswith(": No space left on device\n")
 
 
 def test_a_compiler_without_a_name(capsys):
-    assert main(["probe", "--compiler", ""]) == 1
+    assert main(["probe", "--compiler", ""]) == 2
     assert "there is no compiler ''" in capsys.readouterr().err
