@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..binary.mangling import demangle
-from ..binary.private_names import name_in_source
 from ..model.errors import AuditError, did_you_mean
+from ..model.names import name_in_source
 from ..model.record import Allowance, matches
 from ..model.toml import Section, read_toml
 from .findings import KINDS, Entry, Finding, Result

@@ -25,9 +25,9 @@ NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 # The format of matrices: raise the number for a change that an older reader does not understand.
 MATRIX_FORMAT = 4
 
-# The end of a name that is private to a sealed level, as a regular expression: the level and the project's number.
-# Demanglers read `.` and letters, or `.` and digits, as the suffix of a clone, and reject anything else.
-SEALED = r"\.{level}\.\d+\Z"
+# The end of a name that is private to a sealed level: the level and the project's number. Demanglers read `.` and
+# letters, or `.` and digits, as the suffix of a clone, and reject anything else.
+SEALED = re.compile(r"\.([a-z0-9_]+)\.\d+\Z")
 # The prefixes of two symbols of each stub. A linker's error about such a symbol shows its name, which says the remedy.
 # The table of stubs defines the first, a pointer to the function that an unset stub calls. ISA_DEFINE_DISPATCH defines
 # the second, a function that sets the stub.
@@ -91,6 +91,26 @@ def registrations_name(level: str, kernels: str = "") -> str:
 def sealed_name(copy: str, level: str) -> str:
     """Return the file name of the sealed object of a `copy`: isa_AVX2.softmax.cpp.o of softmax.cpp.AVX2.cpp."""
     return f"isa_{level}.{copy.rpartition('.')[0].removesuffix(f'.{level}')}.o"
+
+
+def private_name(name: str, level: str, mark: str) -> str:
+    """Return the name that the symbol `name` gets if it is private to `level`; `mark` is the project's number.
+
+    `_Z4sortPf` of AVX2 becomes `_Z4sortPf.avx2.NUMBER`, which demanglers show as `sort(float*) [clone .avx2.NUMBER]`.
+    The number distinguishes the projects in one program.
+    """
+    return f"{name}.{level.lower()}.{mark}"
+
+
+def name_in_source(name: str) -> str:
+    """Return a symbol's name as the compiler wrote it, without the suffix of a private name."""
+    return SEALED.sub("", name)
+
+
+def level_of_name(name: str) -> str:
+    """Return the level to which a private name belongs, in lower case; "" for other names."""
+    found = SEALED.search(name)
+    return found[1] if found else ""
 
 
 def is_sealed_name(name: str, level: str) -> bool:

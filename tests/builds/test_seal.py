@@ -6,7 +6,7 @@ import pytest
 
 from isagen.binary.contents import Binding, SymbolKind
 from isagen.binary.elf.objects import ElfObject
-from isagen.binary.private_names import name_in_source
+from isagen.model.names import name_in_source
 from support.levels import supported_levels
 from support.pairs import paired
 from support.prepared import FEW

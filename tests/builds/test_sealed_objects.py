@@ -12,8 +12,8 @@ import pytest
 from isagen.binary.contents import CODE_KINDS, Binding, SymbolKind
 from isagen.binary.elf.objects import ElfObject
 from isagen.binary.elf.sealing import sealed
-from isagen.binary.private_names import private_name
 from isagen.model.errors import BuildError, IsagenError
+from isagen.model.names import private_name
 from support.projects import need
 
 MARK = "7"

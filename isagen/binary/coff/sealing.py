@@ -20,9 +20,9 @@ import re
 import struct
 from collections.abc import Collection, Mapping
 
+from ...model.names import private_name
 from ..contents import SymbolKind
 from ..object_file import ObjectFile
-from ..private_names import private_name
 from .layout import HEADER, SECTION, code_section
 from .reader import Coff
 

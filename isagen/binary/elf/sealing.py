@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from ...model.names import private_name
 from ..contents import Binding, Symbol
 from ..mangling import is_type
-from ..private_names import private_name
 from .entries import LOADER_FUNCTIONS
 from .layout import SHT_REL, SHT_RELA
 from .objects import ElfObject

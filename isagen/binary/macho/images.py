@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 
+from ...model.names import level_of_name
 from ...model.record import RECORD_OWNER, record_from_json
 from ..contents import RelocationTypes, Section, Symbol, SymbolKind
 from ..notes import notes_of
-from ..private_names import level_of_name
 from ..reader import END
 from ..tables import entries_of
 from . import layout as m

@@ -10,10 +10,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Mapping
 
+from ...model.names import private_name
 from ..contents import Binding
 from ..mangling import is_type
 from ..object_file import ObjectFile
-from ..private_names import private_name
 from . import layout as m
 from .reader import Macho
 
