@@ -235,6 +235,7 @@ def test_every_level_is_built_and_sealed(portable):
     assert set(verdicts(portable).values()) == {"built"}
     assert re.search(r"table +: arm64\n", portable.last)
     assert re.search(r"sealed +: yes\n +audited +: when linked", portable.last)
+    assert "WARNING" not in portable.last
 
 
 @pytest.mark.parametrize(("cpu", "level"), TARGET.selected.items())
