@@ -91,6 +91,8 @@ def load_config(path: Path) -> Config:
     for source, section in top.sections("kernels"):
         register = _register(section)
         kernels[source] = section.record(KernelConfig, register=register)
+        if section.has_type("args", str) and re.search(r"\s", section.string("args")):
+            raise section.fail("args", "is a string with spaces, which is one argument", 'write a list: ["-O2", "-g"]')
         for arg in kernels[source].args or ():
             reject_flag(arg, section.where("args"), ConfigError)
             if re.search(r"[\r\n]", arg):

@@ -157,6 +157,7 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
         ("[override_aliases.B]\non = 2", "override_aliases.B.on", "must be a string", ""),
         ("[override_aliases.B]\n'\"' = 'AVX2'", 'override_aliases.B."', "cannot be a value", "letters"),
         ("[kernels.'a.c']\nargs = ['-O2', '-march=native']", "kernels.a.c.args", "-march=native", "instruction sets"),
+        ("[kernels.'a.c']\nargs = '-O2 -g'", "kernels.a.c.args", "is a string with spaces", "write a list"),
         ("[kernels.'a.c']\nargs = ['-O2', '-flto=thin']", "kernels.a.c.args", "-flto=thin asks for", "take it out"),
         ("[kernels.'a.c']\nlevels = {}", "kernels.a.c.levels", "must be a list of strings", ""),
     ],
