@@ -23,7 +23,7 @@ from ..model.files import AnyPath, content_digest, read_bytes
 from ..model.matrix import is_plain
 from ..model.matrix_notes import pack
 from ..model.names import registrations_name, stubs_name
-from ..model.optimization import PLAIN_CODE, reason_for_plain_code
+from ..model.optimization import NARROW_CODE, PLAIN_CODE, SCALAR, reason_for_plain_code
 from ..model.plan import Build
 from ..model.plan_file import read_plan, registrations_text
 from ..model.record import LEVEL_OWNER, RECORD_OWNER
@@ -231,12 +231,16 @@ class _Run:
         template = rendered_text(plan_path, self._stubs)
         text = stubs_source(template, self._build.record.project, all_levels, self._registrations, plan.module)
         self._outputs.write_file(self._stubs, text)
-        if is_plain([kernel.code for kernel in level.kernels.values()] for level in self._registrations):
+        optimization, lowest = self._build.optimization, self._registrations[0].level
+        codes = [[kernel.code for kernel in level.kernels.values()] for level in self._registrations]
+        if is_plain(codes):
             from ..processors.baseline import baseline_origin, beyond_architecture
 
             baseline = baseline_origin(self._build) if beyond_architecture(self._build) else ""
-            reason = reason_for_plain_code(self._build.optimization, baseline)
-            print(f"isagen: note: {PLAIN_CODE.format(self._registrations[0].level)}: {reason}", file=sys.stderr)
+            reason = reason_for_plain_code(optimization, baseline)
+            print(f"isagen: note: {PLAIN_CODE.format(lowest)}: {reason}", file=sys.stderr)
+        elif optimization in SCALAR and is_plain(codes, by_width=True):
+            print(f"isagen: note: {NARROW_CODE.format(lowest)}: {reason_for_plain_code(optimization)}", file=sys.stderr)
         paths = {kernel.source: kernel.shown_path for kernel in plan.kernels}
         for warning in lost_code(self._registrations, self._below, paths):
             print(warning, file=sys.stderr)

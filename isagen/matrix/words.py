@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ..model.languages import LANGUAGES
 from ..model.matrix import LevelRow, Matrix, MatrixCell, is_plain
-from ..model.optimization import PLAIN_CODE, reason_for_plain_code
+from ..model.optimization import NARROW_CODE, PLAIN_CODE, SCALAR, reason_for_plain_code
 from ..model.plan import BUILT, DISABLED
 
 NEEDED = "every user's CPU must have them"
@@ -105,10 +105,13 @@ def facts(matrix: Matrix) -> Iterator[tuple[str, str]]:
         yield "baseline", f"{' '.join(matrix.beyond_architecture)} ({matrix.baseline_origin}): {NEEDED}"
     yield "optimization", matrix.optimization or "as the compiler arguments say"
     cells = (level_cells(matrix, level.name) for level in matrix.levels)
-    if is_plain([cell.code for cell in of_level if cell.verdict == BUILT] for of_level in cells):
+    codes = [[cell.code for cell in of_level if cell.verdict == BUILT] for of_level in cells]
+    if is_plain(codes):
         baseline = matrix.baseline_origin if matrix.beyond_architecture else ""
         reason = reason_for_plain_code(matrix.optimization, baseline)
         yield "code", f"{PLAIN_CODE.format(matrix.levels[0].name)}: {reason}"
+    elif matrix.optimization in SCALAR and is_plain(codes, by_width=True):
+        yield "code", f"{NARROW_CODE.format(matrix.levels[0].name)}: {reason_for_plain_code(matrix.optimization)}"
     yield "sealed", "yes" if matrix.sealed else f"no, {matrix.seal_reason}"
     yield "audited", f"{'yes, when linked' if matrix.audited else 'no'}, {matrix.audit_reason}"
     if matrix.lto:

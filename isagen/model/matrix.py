@@ -29,16 +29,20 @@ class Code:
     digest: str
 
 
-def is_plain(levels: Iterable[Iterable[Code | None]]) -> bool:
+def is_plain(levels: Iterable[Iterable[Code | None]], by_width: bool = False) -> bool:
     """Return whether the code of higher levels needs only features that the lowest level's code needs, too.
 
+    With `by_width`, widths of vectors are compared instead: from AVX on, scalar code on floats needs other features.
     `levels` contains the code of the copies of each level, lowest level first. The result is False if no higher level
     has code, or if some code is not decoded, as that code may need any feature.
     """
     lowest, *others = map(list, levels)
     all_codes = [code for codes in (lowest, *others) for code in codes]
     decoded = all(code is not None and code.instructions is not None for code in all_codes)
-    needed, plain = ({name for code in codes if code for name in code.families} for codes in (all_codes, lowest))
+    needed, plain = (
+        {item for code in codes if code for item in ([code.widest] if by_width else code.families)}
+        for codes in (all_codes, lowest)
+    )
     return any(others) and decoded and needed == plain
 
 

@@ -34,8 +34,9 @@ def vectoriser(compiler: str, option: str, args: Sequence[str]) -> tuple[str, ..
     return VECTORISER if hardly_vectorises and not any(map(CHOICE.match, args)) else ()
 
 
-# The message if higher levels use no instruction that the lowest one lacks; {} is the name of the lowest level.
+# The messages if higher levels gain nothing; {} is the name of the lowest level.
 PLAIN_CODE = "no kernel uses an instruction that {} lacks"
+NARROW_CODE = "no kernel uses wider vectors than at {}"
 
 
 def reason_for_plain_code(optimization: str, baseline: str = "") -> str:

@@ -51,3 +51,12 @@ def test_levels_that_gain_nothing_are_told_of(scaffold, options, remedy):
     why = " ".join(scaffold.isagen("why", "AVX2", "dot.cpp", "build").stdout.split())
     assert (remedy in why) is ("buildtype=release" in remedy)
     assert NOTE in " ".join(scaffold.isagen("why", "AVX2", "build").stdout.split())
+
+
+def test_scalar_code_on_floats_is_told_of_although_avx_has_its_own(scaffold):
+    scaffold.edit("kernels/dot.cpp", "int32_t sum = 0", "float sum = 0")
+    scaffold.edit("kernels/dot.cpp", "sum += a[i]", "sum += 0.5f * a[i]")
+    scaffold.setup("-Disa_levels=AVX2,AVX512", "-Doptimization=1")
+    note = "no kernel uses wider vectors than at DEFAULT: -O1 vectorises hardly any loop"
+    assert note in scaffold.ninja()
+    assert note in " ".join(scaffold.isagen("matrix", "build").stdout.split())
