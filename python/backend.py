@@ -28,6 +28,8 @@ HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent
 PARTS = ("LICENSE", "meson.build", "meson_options.txt", "isagen", "kernels", "python", "templates")
 Settings = dict[str, Any] | None
+if not (CHECKOUT / "kernels").is_dir():
+    raise FileNotFoundError(f"{HERE}: is not in a clone of isagen, whose kernels it needs; pip install CLONE/python")
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
