@@ -91,5 +91,5 @@ def test_the_standard_output(project, command):
         ["sh", "-c", 'exec "$@" > /dev/full', "sh", sys.executable, "-m", "isagen", *command],
         cwd=project.folder, env=environment, stderr=subprocess.PIPE, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr == f"isagen: error: standard output: {os.strerror(28)}\n"

@@ -184,7 +184,7 @@ def test_where_linux_forbids_executable_memory_the_command_says_so():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode == 77:
         pytest.skip("this kernel has no PR_SET_MDWE")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stdout == ""
     assert "the OS allows no executable memory, from which CPUID would be called: Permission denied" in done.stderr
     assert "MemoryDenyWriteExecute" in done.stderr

@@ -60,7 +60,7 @@ def test_what_is_useless_is_dropped(tune):
 )
 def test_bad_input(tune, arguments, message):
     done = tune.isagen("tune", *arguments, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert message in done.stdout
 
 
