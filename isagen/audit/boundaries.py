@@ -115,7 +115,8 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         if registered and registered not in beyond and not level:
             continue  # a level that needs no more than the baseline may register ordinary code
         if registered and place != symbol.address:
-            continue  # a registration is one pointer; without symbol sizes, it seems to contain unnamed data after it
+            # A registration is one pointer. Where symbols have no size, unnamed data after it seems to belong to it.
+            continue
         what = "points to" if registered else "contains the address of"
         shown = f"{demangle(code.name(code.functions.at(target)))}, of {level or 'no level'}"
         findings[name] = subject.finding_about("address", name, f"{what} {shown}", registered or level)

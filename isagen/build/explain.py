@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 
 from ..audit.build_objects import BuildObjects
 from ..binary.contents import Binding, SymbolKind
@@ -97,7 +98,7 @@ def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
             owners = objects.private_names.get(symbol.name, ()) if not symbol.definition else ()
             if owners and symbol.name not in defined and not set(owners).intersection(below[level]):
                 yield BuildError(
-                    f"{objects.kernel(path)} refers to it at {level}, but it is private to {', '.join(owners)}",
+                    f"{_source(objects, path)} refers to it at {level}, but it is private to {', '.join(owners)}",
                     where=demangle(symbol.name),
                     remedy=f"define it at {level}, at a level that {level} requires, or in an ordinary source",
                 )
@@ -111,24 +112,29 @@ def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
         file = load_object(path)
         for symbol in file.symbols:
             if symbol.definition and symbol.binding == Binding.GLOBAL and symbol.kind != SymbolKind.COMMON:
-                sources.setdefault(symbol.name, {}).setdefault(level, []).append(objects.kernel(path))
+                sources.setdefault(symbol.name, {}).setdefault(level, []).append(_source(objects, path))
                 code[symbol.name] = file.is_code(symbol)
     for name, by_level in sorted(sources.items()):
         owners = max(by_level.values(), key=len)
         if len(owners) > 1 and (code[name] or name in objects.private_names):
             yield BuildError(
-                f"{' and '.join(owners)} define it",
+                f"{' and '.join(dict.fromkeys(owners))} define it",
                 where=demangle(name),
                 remedy="make it static, or put it into an anonymous namespace",
             )
         elif len(by_level) > 1 and name not in objects.private_names:
             yield BuildError(
-                f"{' and '.join(dict.fromkeys(owners)) or 'a source of isa_dependencies'} defines this "
+                f"{' and '.join(dict.fromkeys(owners))} defines this "
                 f"{'function' if code[name] else 'variable'} at each level: {', '.join(by_level)}",
                 where=demangle(name),
                 remedy="make it private to the kernel source, so that each level has its own: static in C and C++, "
                 "without bind(c) in a Fortran module, without .globl in assembly; or define it in an ordinary source",
             )
+
+
+def _source(objects: BuildObjects, path: Path) -> str:
+    """Return the source of a level's object: a kernel, or one that a dependency adds to each level."""
+    return objects.kernel(path) or "a source of isa_dependencies"
 
 
 def _sets_with(objects: BuildObjects, stub: str) -> Iterator[str]:

@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
         lines = [f"{self.prog}: error: {message}", f"  see `{self.prog} --help`"]
         if wrong := re.search(r"invalid choice: '(.*?)' \(", message):
             choices = re.findall(r"[\w-]+", message[wrong.end() :])[2:]  # after "choose from"
-            if get_close_matches(wrong[1], choices, n=1):
+            if get_close_matches(wrong[1].casefold(), choices, n=1):
                 lines.insert(1, f"  {did_you_mean(wrong[1], choices)}")
         print(wrapped(lines, stream=sys.stderr), end="", file=sys.stderr)
         sys.exit(2)

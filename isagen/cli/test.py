@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
         description="Run a command, such as the project's tests, once per level: on this CPU where it has the level, "
         "else under qemu. A level passes if the command succeeds and loaded a module or program that used the level. "
         "The output of the command goes to the standard error. The exit status is 1 where a level fails, where one of "
-        "--levels does not run, and where none runs.",
+        "--levels does not run, and where none runs; it is 2 where the command cannot be run.",
     )
     parser.add_argument("--levels", default="", metavar="NAME,...", help="the levels to run; default: all")
     parser.add_argument("--of", default=DEFAULT_WHERE, metavar="WHERE", help=f"{WHERE}; default: {DEFAULT_WHERE}")

@@ -32,18 +32,20 @@ class Code:
 def is_plain(levels: Iterable[Iterable[Code | None]], by_width: bool = False) -> bool:
     """Return whether the code of higher levels needs only features that the lowest level's code needs, too.
 
-    With `by_width`, widths of vectors are compared instead: from AVX on, scalar code on floats needs other features.
+    With `by_width`, the widest vectors are compared instead: from AVX on, scalar code on floats needs other features.
     `levels` contains the code of the copies of each level, lowest level first. The result is False if no higher level
     has code, or if some code is not decoded, as that code may need any feature.
     """
     lowest, *others = map(list, levels)
     all_codes = [code for codes in (lowest, *others) for code in codes]
     decoded = all(code is not None and code.instructions is not None for code in all_codes)
-    needed, plain = (
-        {item for code in codes if code for item in ([code.widest] if by_width else code.families)}
-        for codes in (all_codes, lowest)
-    )
-    return any(others) and decoded and needed == plain
+    if not any(others) or not decoded:
+        return False
+    if by_width:
+        wide, narrow = (max((code.widest for code in codes if code), default=0) for codes in (all_codes, lowest))
+        return wide == narrow
+    needed, plain = ({name for code in codes if code for name in code.families} for codes in (all_codes, lowest))
+    return needed == plain
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class LevelRow:
     `requires` are the levels that it requires, directly or through others. Its kernels are compiled with `macros`.
     `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are the
     features that its flags turn on, although the table lists them neither for this level nor for a lower one.
-    `compiled` is whether the code of the level is compiled, None if that is unknown.
+    `compiled` is whether ninja has compiled the level's kernels, None if that is unknown.
     """
 
     name: str

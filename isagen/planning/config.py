@@ -65,8 +65,9 @@ class Config:
     levels_key: str = "levels"
 
     def of_set(self, name: str, names: Sequence[str]) -> Config:
-        """Return the settings of the set `name`. `names` are the names of all sets; a project's only set is "".
+        """Return the settings of the set `name`. `names` are the names of all sets.
 
+        Without isa_sets, `names` is empty and `name` is "".
         Raises `ConfigError` if isa.toml has an entry for another set.
         """
         for other in self.sets:

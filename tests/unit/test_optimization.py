@@ -42,8 +42,8 @@ def test_gcc_gets_the_vectoriser_at_o2_unless_arguments_choose(compiler, option,
     assert vectoriser(compiler, option, args) == (VECTORISER if adds else ())
 
 
-def code(*families, instructions=9):
-    return Code(9, 9, instructions, 128, dict.fromkeys(families, 1), "digest")
+def code(*families, instructions=9, widest=128):
+    return Code(9, 9, instructions, widest, dict.fromkeys(families, 1), "digest")
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,18 @@ def test_the_reason_names_a_remedy_that_helps():
     assert reason_for_plain_code("-O3", "cpp_args: -march=native").endswith(
         "of higher levels beyond those of the baseline (cpp_args: -march=native)"
     )
+
+
+@pytest.mark.parametrize(
+    ("levels", "narrow"),
+    [
+        ([[code()], [code("AVX")]], True),
+        ([[code(), code(widest=0)], [code("AVX", widest=0), code("AVX")]], True),
+        ([[code()], [code("AVX2", widest=256)]], False),
+        ([[code(), code()], [code("AVX"), code("AVX", widest=256)]], False),
+        ([[code()], [code(instructions=None)]], False),
+        ([[code()], []], False),
+    ],
+)
+def test_levels_without_wider_vectors(levels, narrow):
+    assert is_plain(levels, by_width=True) is narrow

@@ -92,7 +92,7 @@ def is_call(word: int) -> bool:
 
 
 def added(word: int) -> tuple[int, int, int] | None:
-    """Return (to, from, number) of an instruction that adds a number to a register, or copies it; None for others."""
+    """Return (to, from, number) of ADDI, C.ADDI, and C.MV (where number is 0); None for others."""
     code = opcode(word)
     if word & 0x707F == 0x13:
         return destination(word), word >> 15 & 31, signed(word >> 20, 12)
@@ -119,7 +119,7 @@ def upper(word: int) -> int | None:
 
 
 def access(word: int) -> Access | None:
-    """Return the access of a scalar load or store; None for other instructions."""
+    """Return the access of a scalar load or store; None for others, and for compressed ones by the stack pointer."""
     code, base = opcode(word), word >> 15 & 31
     if code in (0x07, 0x27) and word >> 12 & 7 not in (1, 2, 3, 4):
         return None  # of a vector

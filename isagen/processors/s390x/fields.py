@@ -27,7 +27,7 @@ BSM = 0x0B
 COMPARE_AND_BRANCH = frozenset({0xECE4, 0xECE5, 0xECF6, 0xECF7, 0xECFC, 0xECFD, 0xECFE, 0xECFF})
 LA, LAY = 0x41, 0xE371
 
-# Loads and comparisons of a general register, with the size in bytes of the memory that each reads.
+# Instructions that load, compare, test or AND a value in memory, each with the size in bytes that it reads.
 READING = {
     **dict.fromkeys((0xC408, 0xC608, 0xC60A, 0xE304, 0xE320, 0xE321, 0xE558, 0xE559), 8),
     **dict.fromkeys((0xC40C, 0xC40D, 0xC40E, 0xC60C, 0xC60D, 0xC60E, 0xC60F, 0x58, 0x59, 0x55, 0x54), 4),
@@ -120,7 +120,7 @@ def at_base(word: int) -> tuple[int, int] | None:
     return base, displacement
 
 
-# Stores, comparisons, SI, floating-point and vector instructions, and branches: they write no general register.
+# These write no general register: stores, comparisons, tests, SI, SS, floating-point, branches without count.
 WRITES_NONE = frozenset(
     {BRC, BRCL, 0x07, 0x90, 0xBE, 0xE325, 0xE326, 0xE32E, 0xE336, 0xE38E, 0xE3C3, 0xE3C7, 0xE3CB}
     | {*range(0x20, 0x40), *range(0x60, 0x71), *range(0x72, 0x80), *range(0x91, 0x98), *range(0xD0, 0xE0)}
@@ -133,7 +133,7 @@ WRITES_NONE = frozenset(
     | WRITING
 )
 VECTOR_TO_GENERAL = frozenset({0xE721, 0xE727, 0xE650, 0xE652, 0xE658, 0xE65A})  # VLGV, LCBB, VCVB, VCVBG, VCLZDP
-RANGES = frozenset({0x98, 0xEB04, 0xEB96, 0xEB98})  # LM and others load all registers from the first to the third
+RANGES = frozenset({0x98, 0xEB04, 0xEB96, 0xEB98})  # LM and others load the registers from R1 to R3
 
 
 def written(word: int) -> tuple[int, ...]:
