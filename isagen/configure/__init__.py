@@ -1,1 +1,1 @@
-"""Configuring: the Meson fragment runs it to probe compilers, to plan, and to write the files that the build needs."""
+"""The command that the Meson fragment runs: it probes compilers, plans, and writes the files that the build needs."""

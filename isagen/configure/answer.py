@@ -1,6 +1,6 @@
-"""The answer to the Meson fragment, from which the fragment declares targets: keys and lists.
+"""The answer to the Meson fragment: keys with lists of texts, from which the fragment declares targets.
 
-Meson reads it by its module keyval: lines KEY=VALUE.
+The answer is lines KEY=VALUE, which Meson reads with its module keyval.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SEPARATOR = "\x01"
 # The codes of characters that keyval does not accept in values: it drops the text after a '#', and reads line by line.
 # The fragment decodes them.
 CODES = {"#": "\x02", "\n": "\x03"}
-# The code of a space: keyval trims values.
+# The code of each space in a value that begins or ends with one: keyval would trim the value.
 SPACE = "\x04"
 
 
@@ -29,12 +29,12 @@ def answer(
 ) -> Values:
     """Return the part of the answer that depends on the build. Meson prints `warnings` and the build's own warnings.
 
-    `folder` is the fragment's output folder, from the build folder's root, and `root` the project's root, from the
-    fragment's folder. `precompiled` are the languages with a precompiled header.
+    `folder` is the path of the fragment's output folder, relative to the build folder's root. `root` is the path of the
+    project's root, relative to the fragment's folder. `precompiled` are the languages with a precompiled header.
 
-    Of the keys, `copied` are the sources that copies contain as text. `emitted` are the outputs of the step emit:
-    the dispatch sources and the copies. `sealed` are the outputs of the step seal: the source of stubs, the
-    registrations of each level, and the sealed objects.
+    Some keys: `copied` lists the kernel sources whose text is in their copies. `emitted` lists the outputs of the step
+    emit: the dispatch source, a whole module's front, and the copies. `sealed` lists the outputs of the step seal: the
+    source of stubs, the registrations of each level, and the sealed objects, if levels are sealed.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
@@ -62,10 +62,10 @@ def answer(
 
 
 def _units(build: Build, folder: str, precompiled: Sequence[str]) -> Values:
-    """Return the units, lowest level first, and the keys of each unit.
+    """Return the keys `emitted` and `units` (names, lowest level first), and the keys of each unit.
 
-    These are the range of its copies in `emitted`, its languages with a precompiled header, and its arguments by
-    language.
+    The keys of a unit give the range of its copies in `emitted`, its languages with a precompiled header, and its
+    arguments for each language.
     """
     plan = build.plan
     emitted = [*build.sources]

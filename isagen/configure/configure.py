@@ -1,4 +1,4 @@
-"""Configuring a build: probes the compilers, plans, and writes the plan, headers and a copy of the build steps."""
+"""Configuring a build: probes compilers, plans, writes the plan, headers, linker scripts and a copy of the steps."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ NO_UNIQUE = "-fno-gnu-unique"
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
-    """Configure a build; return the text of the answer to the fragment, and the paths of the files that it depends on.
+    """Configure a build; return the text of the answer to the fragment, and the paths of isa.toml and table files.
 
-    Plan, tool, headers and linker scripts are written only after all checks.
+    If one of these files changes, ninja configures again. Plan, tool, headers and linker scripts are written only after
+    all checks.
     """
     request = replace(request, compilers=tuple(compiler.with_own_version() for compiler in request.compilers))
     request = replace(request, cpu_family=family_of(request.compilers, request.cpu_family))
@@ -97,7 +98,10 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
 
 
 def _summary_title(request: Request) -> str:
-    """Return the title of the summary, with the set's name, and the fragment's folder if a project has several."""
+    """Return the title of the summary.
+
+    It names the set, if the set has a name, and the fragment's folder, if the project has several fragments.
+    """
     kernels = f"kernels of {request.config_set}" if request.config_set else "kernels"
     place = f" in {request.fragment_folder}" if request.kernel_set != request.config_set else ""
     return f"isagen: {kernels} by CPU level{place}"
@@ -106,8 +110,8 @@ def _summary_title(request: Request) -> str:
 def _editor(request: Request, table: Table, plan: Plan) -> list[str]:
     """Return the level of the Meson option isa_editor, then the flags to leave out of compile_commands.json.
 
-    clangd refuses flags that only GCC knows. The list is empty if the option names no level. Raises `ConfigError` for
-    an unknown level.
+    clangd refuses flags that only GCC knows. The list is empty if the option is empty or `none`. Raises `ConfigError`
+    for an unknown level.
     """
     word = request.editor.strip()
     if word.casefold() in ("", "none"):
@@ -161,7 +165,7 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         symbols_suffix(request.full_name, request.kernel_set),
         request.seal or bool(request.module),
         limit,
-        # Stubs call the lower level's copy in place of one that folds, but a whole module has no stubs.
+        # A copy that folds is not linked: its stubs call a lower level's copy. A whole module has no stubs.
         fold=config.fold and not request.module and optimization not in UNFOLDED_OPTIMIZATIONS,
     )
     plan = make_plan(

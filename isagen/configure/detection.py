@@ -17,10 +17,11 @@ MASK_BITS = 64
 def detection_values(
     plan: Plan, features: Features, baseline: Sequence[str], unreported: Collection[str] = ()
 ) -> Mapping[str, Any]:
-    """Return the values of the templates; numbers are written as in C.
+    """Return the values of the templates. Masks and maxima are texts: unsigned numbers in C.
 
-    `baseline` are the features that all code of the build may use. Of these, the generated code does not check the
-    `unreported`, which the system does not report. The code reads each source of features into a word.
+    `baseline` are the features that all code of the build may use. The generated code checks them and the features of
+    levels, except those in both `baseline` and `unreported`: the system does not report `unreported` features. The
+    generated code reads each source of features into a word.
     """
     unchecked = {*baseline}.intersection(unreported)
     baseline = [name for name in baseline if name not in unchecked]
@@ -77,7 +78,7 @@ def _sources(features: Features, used: Iterable[Feature]) -> list[Source]:
 
 
 def _used(features: Features, names: set[str]) -> list[Feature]:
-    """Return the features `names` and the features that they need, in the features file's order."""
+    """Return the features called `names` and all features that these need, in the features file's order."""
     for feature in reversed(list(features.features.values())):  # a feature comes after the features that it needs
         if feature.name in names:
             names.update(feature.needs)
@@ -107,7 +108,7 @@ def _number(value: int) -> str:
 
 
 def _permission(features: Features, names: Iterable[str]) -> int:
-    """Return the number of the OS permission that features `names` need, or -1."""
+    """Return the number of the OS permission that one of the features `names` needs; -1 if none needs one."""
     for name in names:
         state = features.features[name].state
         if state is not None and (number := features.states[state].permission) is not None:

@@ -34,9 +34,9 @@ NO_REGISTERS = "generic"
 
 
 class DispatchTexts(NamedTuple):
-    """The headers by name, the dispatch source, and the source of stubs, which is "" without kernels.
+    """The headers by name, the dispatch source, and the source of stubs, which is "" if no kernel is built.
 
-    The source of stubs contains marks, which sealing replaces.
+    The source of stubs contains marks, which the step seal replaces.
     """
 
     headers: Mapping[str, str]
@@ -113,7 +113,7 @@ def _values(build: Build, table: Table) -> Mapping[str, Any]:
 
 
 def front_texts(plan: Plan) -> dict[str, str]:
-    """Return the source of a whole module's front, which loads the module of the best level, by file name."""
+    """Return {file name: source} of a whole module's front, which loads the best level's module; {} for stubs."""
     if not plan.module:
         return {}
     name = front_name(plan.kernel_set, "c")
@@ -121,7 +121,7 @@ def front_texts(plan: Plan) -> dict[str, str]:
 
 
 def _note(array: str, binary_format: str, mark: str) -> dict[str, str]:
-    """Return the values of a note of a binary format: the name of its C array, and the mark of its bytes."""
+    """Return the values of a note: the name of its C array, its template, and the mark in place of its bytes."""
     return {"array": array, "template": f"{binary_format}/record.c.j2", "mark": mark}
 
 
@@ -131,7 +131,10 @@ def _without_requirements(plan: Plan) -> Plan:
 
 
 def _unchecked_macros(level: LevelRow, features: Features) -> list[dict[str, str]]:
-    """Return the features that `level` does not check, with the conditions on macros that show them turned on."""
+    """Return the features that `level` does not check, with C conditions on macros.
+
+    A condition is true if the compiler has turned the feature on. Features that are `never_required` are left out.
+    """
     return [
         {"name": feature.name, "condition": f"defined({name})" + (f" && {name} == {value}" if compared else "")}
         for feature in features.features.values()
@@ -143,7 +146,7 @@ def _unchecked_macros(level: LevelRow, features: Features) -> list[dict[str, str
 def override_values(plan: Plan) -> Mapping[str, Any]:
     """Return the template's values for the override.
 
-    `variables` are in order of priority. The `first` and the `count` of each select its words in `words`.
+    `variables` are in order of priority. The words of a variable are `count` items of `words`, from index `first`.
     """
     variables: list[dict[str, Any]] = []
     words: list[dict[str, Any]] = []
@@ -157,9 +160,10 @@ def override_values(plan: Plan) -> Mapping[str, Any]:
 
 
 def _meaning(meaning: str, plan: Plan, always: bool) -> dict[str, Any]:
-    """Return the levels that LEVEL or -LEVEL allows, as a mask, and the index of the level that the user asks for.
+    """Return what LEVEL or -LEVEL means: `allowed`, a mask of levels, and `asked`, the index of the level asked for.
 
-    The index is -1 if the program does not warn when the CPU lacks the level.
+    The program warns if the CPU does not support that level. `asked` is -1 for -LEVEL, and if the variable has the same
+    meaning `always`, whatever its value.
     """
     names = [level.name for level in plan.levels]
     if meaning.startswith("-"):

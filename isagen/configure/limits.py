@@ -1,7 +1,7 @@
-"""Chooses the table of a build, its limit if only the lowest level is built, and how its levels are sealed.
+"""Chooses the table of a build, its limit (why only the lowest level is built), and how its levels are sealed.
 
-isagen can seal and audit only objects whose format it reads, and its tables have the options and macros of certain
-compilers only. With other objects or compilers, it builds the project for the baseline alone.
+isagen can seal and audit only objects whose format it reads, and its tables list the options and macros of certain
+compilers only. For other objects or compilers, only the lowest level is built.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ UNLISTED = "it does not list its macros (-dM -E)"
 
 
 def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[Table, str]:
-    """Return the table `name`, and the reason why it has only its lowest level; "" if it has more.
+    """Return the table `name`, and the reason if isagen has only the lowest level to offer; "" if it has more.
 
     If the table `name` is for another architecture, return its counterpart for `cpu_family`, such as aten-arm64 for
-    aten; if there is none, return the default table with only its lowest level. A path `name` is relative to `folder`,
-    and own-arm64.toml is in the folder of own.toml. `where` names the setting in messages.
+    aten; if there is no counterpart, return the default table with only its lowest level. A `name` may be a path,
+    relative to `folder`; the counterpart of own.toml is own-arm64.toml in the same folder. `where` names the setting in
+    messages.
     """
     default = load_table(default_table(cpu_family), folder, where)
     shown = "32-bit x86" if cpu_family == "x86" else cpu_family
@@ -63,7 +64,7 @@ def limit_of(
 ) -> Limit:
     """Return the limit of a build with `compilers` for Meson's `system`.
 
-    `system` is None if only compilers are known. `no_table` is the reason why the table has only its lowest level.
+    `system` is None if only compilers are known. `no_table` is the reason that `choose_table` returns.
     """
     compilers = [compiler for compiler in compilers if compiler.language != "fortran"]
     for compiler in compilers:
@@ -107,9 +108,9 @@ def required_args(compiler: Compiler) -> tuple[str, ...]:
 def without_refused_args(
     config: Config, kernels: Iterable[str], compilers: Iterable[Compiler], limit: Limit
 ) -> tuple[Config, list[str]]:
-    """Return the configuration without arguments that a compiler of `kernels` refuses, and warnings that name these.
+    """Return the configuration without the `args` that a compiler of `kernels` refuses, and a warning for each removal.
 
-    Arguments are left out only if the build has a `limit`.
+    Nothing is removed if the `limit` has no reason, that is, if every level is tried.
     """
     by_language = {compiler.language: compiler for compiler in compilers}
     entries, warnings = dict(config.kernels), []
@@ -148,13 +149,14 @@ def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple
 
 
 def sealing_of(suffix: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
-    """Return how the levels of a set of kernels are sealed; `wanted` is the Meson option.
+    """Return how the levels of a set of kernels are sealed.
 
-    The `suffix` of the set's symbols is unique in a program. With `fold`, equal copies are linked once.
+    `wanted` is false if the Meson option isa_seal switches sealing off, which it cannot do for a whole module. The
+    `suffix` of the set's symbols is unique in a program. With `fold`, equal copies are linked once.
     """
     if not wanted:
         return Sealing(reason="switched off by the Meson option isa_seal")
     if limit.opaque:
         return Sealing(reason="isagen does not read objects of this build, and they are of one level")
-    # Private names end in the number, because demanglers accept a suffix of digits.
+    # Private names end in this number, not in the suffix itself: demanglers accept an ending of digits.
     return Sealing(project_number=str(zlib.crc32(suffix.encode())), fold=fold)

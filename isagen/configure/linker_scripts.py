@@ -87,9 +87,10 @@ def audit_warnings(audit: LinkAudit, processor: Processor) -> Iterator[str]:
 def audit_values(request: Request, audit: LinkAudit, folder: str, plan_file: str) -> dict[str, list[str]]:
     """Return the part of the answer about the audit. `folder` is the fragment's, relative to the build folder.
 
-    `link_args` enable the audit, and link the Fortran run-time library. Their path is relative, because Meson copies
-    them to pkg-config files. `link_proof` are the arguments of the test link, which Meson runs in another folder and
-    tries in each of `proof_languages`. `audits` is not empty if links can be audited.
+    `link_args` enable the audit, and link the Fortran run-time library. The folder of scripts is relative in them,
+    because Meson copies `link_args` to pkg-config files. `link_proof` are further arguments of the test link: the
+    folder is absolute in them, because Meson runs the test link elsewhere. Each of `proof_languages` has a test link.
+    `audits` is empty if no link is audited.
     """
     scripts, compilers = linkers_folder(plan_file, audit.mode), request.compilers
     return {
@@ -112,7 +113,7 @@ def _linkers_of(compiler: Compiler) -> dict[str, str]:
 
 
 def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
-    """Write a script for each linker, which runs the step link in the linker's place."""
+    """Write a script for each linker: the compiler calls it in the linker's place, and it runs the step link."""
     folder = output / linkers_folder(plan_file, audit.mode)
     tool, plan = output / TOOL_FOLDER / TOOL_MAIN, output / plan_file
     for name, linker in audit.linkers.items():
@@ -122,7 +123,7 @@ def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
 
 
 def _libraries(compilers: Sequence[Compiler]) -> list[str]:
-    """Return the argument that links the run-time library of the Fortran compiler."""
+    """Return, in a list, the argument that links the Fortran run-time library; [] if `RUNTIMES` has none."""
     for compiler in compilers:
         name = RUNTIMES.get(compiler.id, "") if compiler.language == "fortran" else ""
         if name:

@@ -19,11 +19,12 @@ def native_levels(
 ) -> Mapping[str, tuple[str, ...]] | None:
     """Return the features that CPU and OS of this machine lack, by level; None if isa_levels does not contain `native`.
 
-    Raises `ConfigError` if the program is for another system or processor than this machine's.
+    If only the lowest level is built, the result is empty. Otherwise, raises `ConfigError` if the program is for
+    another system or processor than this machine's.
     """
     if NATIVE not in map(str.casefold, level_words([request.levels])):
         return None
-    if limit.reason:  # only the lowest level is built
+    if limit.reason:  # only the lowest level is built, on whichever machine
         return {}
     target, here = (request.system, request.cpu_family), (platform.system().lower(), this_cpu_family())
     if target != here:

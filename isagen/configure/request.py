@@ -55,10 +55,12 @@ class Request:
     """The request to configure one set of kernels: folders, machine, compilers, options.
 
     `kernels` are relative to `project_root`; `generated` maps generated kernels to paths relative to `build_root`.
-    `other_kernels` are the kernels of other sets. `editor` is the level for compile_commands.json. `kernel_set` is the
-    set's name in files and symbols, which is unique in a project; `config_set` is its name in isa.toml. `module` names
-    the extension module that the kernels form; `precompiled` are the languages with a precompiled header. `reached` is
-    false if the compilers do not call the scripts in the linker's place.
+    `other_kernels` are the kernels of other sets. `editor` is the option isa_editor: the level for
+    compile_commands.json, `best` or `none`. `kernel_set` is the set's name in files and symbols: this name is unique in
+    a project. `config_set` is the set's name in isa.toml, and `sets` are the names of the fragment's sets. `module`
+    names the extension module that the kernels form, and is "" for kernels behind stubs. `precompiled` are the
+    languages with a precompiled header. `reached` is false if the compilers do not call isagen's scripts in the
+    linker's place.
     """
 
     config: Path
@@ -228,7 +230,7 @@ def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root
 
 
 def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tuple[Compiler, ...]:
-    """Return the compilers that the `kernels` need, in `ORDER`; `given` may contain others."""
+    """Return the compilers of `given` that the `kernels` need, in `ORDER`; if there are none, the last in `ORDER`."""
     needed = {LANGUAGE_OF_SUFFIX.get(os.path.splitext(path)[1]) for path in kernels}  # planning refuses other suffixes
     if "fortran" in needed:
         needed.add("c")
