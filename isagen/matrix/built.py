@@ -1,4 +1,4 @@
-"""Reads the matrix of a build folder, and the matrices in the notes of a binary."""
+"""Reads the matrix of a configured build from its plan file, and the matrices in the notes of a binary."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def built_matrix(plan_path: Path) -> Matrix:
 
 
 def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
-    """Return the compiled objects of the build whose plan is at `plan_path`, by kernel source and level."""
+    """Return the compiled copies of the build whose plan is at `plan_path`, by (kernel source, level).
+
+    Shims are left out, and so are objects that do not exist yet or whose format isagen does not read.
+    """
     made = BuildObjects(read_plan(plan_path).plan, plan_path.parent, (), plan_path.parent)
     compiled, shims = CompiledObjects(made.plan), made.plan.shims()
     objects = {}
@@ -45,7 +48,7 @@ def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
 
 
 def matrices_in(binary: Binary) -> list[Matrix]:
-    """Return the matrices of a binary: one for each project of isagen that is linked into it.
+    """Return the matrices of a binary: one for each set of kernels that is linked into it.
 
     Raises `AuditError` if a note is damaged, or was written by a later isagen.
     """

@@ -14,7 +14,10 @@ NOWHERE = "not there"
 
 @dataclass(frozen=True)
 class Change:
-    """One difference: the name of the fact that differs, and its text in each matrix, "" for an empty fact."""
+    """One difference: the name of the fact that differs, and its text in each matrix.
+
+    The text is "" for an empty fact, and `NOWHERE` if the matrix has no such fact.
+    """
 
     what: str
     before: str
@@ -24,8 +27,9 @@ class Change:
 def differences(before: Matrix, after: Matrix) -> list[Change]:
     """Return the differences between two matrices: first facts of the build, then levels, then kernels.
 
-    If a level or a kernel itself differs, its parts are not compared. A difference of a cell is left out if the level
-    of the cell has the same difference.
+    If the verdict of a level or cell differs, or only one matrix has a level or kernel, its parts are not compared. A
+    part that only one matrix has is left out: for example the code of a cell, if the other build is not compiled. The
+    verdict of a cell is left out if the verdict of its level differs in the same way.
     """
     old, new = dict(_texts(before)), dict(_texts(after))
     changes: dict[tuple[str, ...], tuple[str, str]] = {}

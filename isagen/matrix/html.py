@@ -22,7 +22,7 @@ STATES = (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE)
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
 # Lone surrogates, which no page can contain. Python uses some of them for bytes that are not UTF-8 (PEP 383).
 SURROGATE = re.compile("[\ud800-\udfff]")
-# Escapes of characters that could end a script element or start a comment in it. JSON has them only in strings.
+# Escapes of characters that are markup in HTML or line ends in JavaScript. JSON has them only in strings.
 MARKUP = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -47,8 +47,8 @@ def html_text(builds: Sequence[tuple[str, Matrix, Mapping[tuple[str, str], Loop]
 def _build(label: str, matrix: Matrix, loops: Mapping[tuple[str, str], Loop]) -> dict[str, Any]:
     """Return the values of one matrix for the template.
 
-    `shares` are the parts of the bar above the matrix, (style class, percent of all cells) for each verdict, and
-    `tally` those of the line about the whole matrix, (text, style class).
+    `shares` are the parts of the bar above the matrix: (style class, percent of all cells) for each of `STATES`.
+    `tally` are the parts of the line about the whole matrix: (text, style class).
     """
     cells = [cell for _, _, cell in matrix.cells()]
     counts = Counter(map(state_of, cells))
@@ -74,7 +74,7 @@ def _build(label: str, matrix: Matrix, loops: Mapping[tuple[str, str], Loop]) ->
 
 
 def _class(state: str) -> str:
-    """Return the style class of a verdict."""
+    """Return the style class of a state."""
     return state.replace(" ", "-")
 
 

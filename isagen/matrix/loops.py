@@ -18,7 +18,7 @@ from ..processors.instructions import have, normal_name
 from ..processors.registry import decoder_of, is_decoded
 from .words import own_features
 
-# Loops with more instructions are not searched: a page has no room for them.
+# Loops with more instructions are passed over: a page has no room for them.
 LONGEST = 400
 # Loops with fewer instructions are scored as if they had this many: short remainder loops would score too high.
 SHORTEST = 8
@@ -26,7 +26,7 @@ ZEROS = re.compile(r"\b0x0+(?=[0-9a-fA-F])")
 
 
 class LoopInstruction(NamedTuple):
-    """One instruction: its offset from its function's start, its text, and the features that it needs."""
+    """One instruction: its offset from its function's start, its text, and its features beyond the baseline."""
 
     offset: int
     text: str
@@ -34,7 +34,7 @@ class LoopInstruction(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop of a function: its instructions in the order of addresses, with their features beyond the baseline."""
+    """A loop: the name of its function, and the instructions in the order of their addresses."""
 
     function: str
     instructions: tuple[LoopInstruction, ...]
@@ -58,12 +58,13 @@ def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[t
 
 
 def hot_loop(path: Path, features: str, own: tuple[str, ...], baseline: tuple[str, ...]) -> Loop | None:
-    """Return the loop of an object that makes the most use of `own`, the level's features beyond those of lower levels.
+    """Return the innermost loop of an object with the highest score: the one that uses the features `own` most.
 
-    A loop is the instructions from the target of a direct backward branch to the branch. The score of an innermost
-    loop is the share of its instructions that need such a feature, times the width of its widest vector register. Ties
-    are decided by this width, and by the number of instructions. None if there is no loop of at most `LONGEST`
-    instructions, or if the code is not decoded.
+    `own` are the features that the level adds to those of lower levels. A loop is the instructions from the target of a
+    direct backward branch to the branch. Its score is the share of its instructions that need one of `own`, times the
+    width of its widest vector register. Between equal scores, the greater width wins, then the greater number of
+    instructions. The result is None if there is no loop of at most `LONGEST` instructions, or if isagen cannot decode
+    the code.
     """
     with open_binary(path) as binary:
         if binary.architecture is None or not is_decoded(binary.architecture):
@@ -95,7 +96,7 @@ def hot_loop(path: Path, features: str, own: tuple[str, ...], baseline: tuple[st
 
 @cache
 def _own_codes(sets: InstructionSets, own: tuple[str, ...], baseline: tuple[str, ...]) -> Codes:
-    """Return the codes beyond the baseline that need one of the features `own`."""
+    """Return the instruction codes that need one of the features `own`, and do not run on the baseline alone."""
     names = frozenset(map(normal_name, own))
     beyond = sets.beyond(baseline)
     return frozenset(code for code in beyond if any(have(names, [name]) for name in sets.missing([code], baseline)))
@@ -113,9 +114,9 @@ def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:
 
 
 def _branches_back(code: Code, number: int, indexes: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield the indexes of the first and the last instruction of each loop; `indexes` maps addresses to them."""
-    # The address of the last return. Compilers move rare code behind a return: its jump back, to an address before the
-    # return, closes no loop.
+    """Yield (index of the first instruction, index of the last) of each loop; `indexes` maps addresses to indexes."""
+    # The address of the last return so far. Compilers move rare code behind a return. A jump from there to an address
+    # before the return closes no loop.
     returned = -1
     for start, raw in code.raw(number):
         for one in code.decoder.references(raw, start):
@@ -129,7 +130,7 @@ def _branches_back(code: Code, number: int, indexes: Mapping[int, int]) -> Itera
 
 
 def _text(code: Code, one: Instruction, moved: Instruction) -> str:
-    """Return the text of the instruction `one`, and the symbol that its relocation names, if it has one.
+    """Return the text of the instruction `one`, followed by the symbol that its relocation names, if it has one.
 
     `moved` is the same instruction, decoded at its offset in the function.
     """

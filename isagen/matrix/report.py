@@ -70,7 +70,7 @@ def _package(module: str) -> str:
 
 
 def _machine(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    """Yield the facts about this machine, without features and states if the CPU's features cannot be read."""
+    """Yield the facts about this machine. If the CPU's features cannot be read, they and the OS states are unknown."""
     cpu_name, features, states = platform.processor(), "unknown", ""
     with suppress(IsagenError):
         machine = this_machine(matrix.features)
@@ -86,8 +86,9 @@ def _machine(matrix: Matrix) -> Iterator[tuple[str, str]]:
 
 
 def loaded(module: str) -> str:
-    """Import a module in a separate process, and return the text of its isa.report(), or why there is none."""
-    # With -c, a folder here would hide an installed module of its name. This process found the module in its own path.
+    """Import a module in a separate process, and return the text of its isa.report(), or why this failed."""
+    # With -c, Python searches the current folder first, where a folder may have the name of the installed module. -P
+    # prevents this search. -P is left out if this process, which found the module, searches the current folder too.
     safe = [] if {"", str(Path.cwd())} & {*sys.path} else ["-P"]
     command = [sys.executable, *safe, "-W", "ignore", "-c", SCRIPT, module]
     try:

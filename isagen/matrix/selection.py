@@ -23,7 +23,7 @@ class Selection:
     `problem` is the reason why the selection is unknown: the build is for another architecture, or the features of this
     CPU cannot be read. `missing` are the features that CPU and OS lack, by level. The environment variable `variable`
     narrows the level: `override` is its value, `asked` the level that this value names, and `excluded` are the levels
-    that this value disables. `selected` is the best level that remains.
+    that this value disables. `selected` is the best of the other built levels of which no feature is missing.
     """
 
     problem: str = ""
@@ -53,7 +53,7 @@ def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) 
 
 
 def unknown_features(matrix: Matrix, level: LevelRow) -> tuple[str, ...]:
-    """Return the features of a level that isagen cannot detect: `extra_features` of a table, or a newer isagen's."""
+    """Return the features of a level that isagen does not know: those that a table or a newer isagen added."""
     known = features_of(matrix.features).features
     return tuple(name for name in level.features if name not in known)
 
@@ -80,7 +80,10 @@ def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: 
 
 
 def _asked(matrix: Matrix, environment: Mapping[str, str]) -> tuple[str, str, str]:
-    """Return the first variable that is set, its value, and the value's meaning: LEVEL, -LEVEL, or an unknown word."""
+    """Return the first variable that is set, its value, and the value's meaning: LEVEL, -LEVEL, or an unknown word.
+
+    If none is set, or all are blank, return the override variable and two empty texts.
+    """
     for alias in matrix.variables:
         value = environment.get(alias.variable, "")
         if value.strip():

@@ -37,7 +37,7 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
 
 
 def _level(level: LevelRow, kernels: str, baseline: str) -> str:
-    """Return the line of a level: the number of its kernels and its flags, or the reason why it is not built."""
+    """Return the text of a level: the `kernels` built for it and its flags, or the reason why it is not built."""
     if level.verdict != BUILT:
         return f"{level.verdict}: {level.reason}"
     flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))

@@ -52,7 +52,7 @@ NARROWEST = 40  # the smallest width in columns: terminals with less wrap the li
 def print_matrix(
     matrix: Matrix, label: str = "", stream: TextIO | None = None, here: Selection | None = None, flags: bool = False
 ) -> None:
-    """Print a matrix under its `label`; with `here`, the level that this machine selects; with `flags`, all flags."""
+    """Print a matrix under its `label`. `here` adds the level that this machine selects, `flags` the levels' flags."""
     console = Console(highlight=False, file=stream)
     console.file.write(printed(console, *_parts(matrix, label, here, flags)))
 
@@ -147,7 +147,11 @@ def _state(cell: MatrixCell) -> str:
 
 
 def _levels(matrix: Matrix) -> Table:
-    """Return a line for each level: its code, its widest register, and its features; or why it is not built."""
+    """Return a line for each level that is not disabled.
+
+    It has the size of the level's code, the width of the widest register, and the features that the level adds, or the
+    reason why the level is not built.
+    """
     table = _table(2)
     for head in ("", "level", "code", "widest"):
         table.add_column(head, justify="left" if head == "level" else "right", no_wrap=True)

@@ -45,7 +45,8 @@ class Found:
 def find_matrices(where: str) -> list[Found]:
     """Return the matrices of a build folder, binary, wheel, folder of builds, binaries or wheels, or installed module.
 
-    Raises `ProjectError` if there is none, and `AuditError` if a binary or wheel cannot be read.
+    Raises `ProjectError` if there is none, `AuditError` if a binary or wheel cannot be read, and `PlanError` if no plan
+    of a build can be read.
     """
     if not where:  # as a path, it would be the current folder
         raise ProjectError("is empty", where="WHERE", remedy=WANTED)
@@ -59,7 +60,7 @@ def find_matrices(where: str) -> list[Found]:
             return _in_files(where, _relative(folder))
     files = _relative(path) if path.is_dir() else {path: where} if path.is_file() else {}
     if not any(is_binary(file) or file.suffix == WHEEL for file in files) and not path.is_file():
-        # A module may have the name of a folder here.
+        # `where` may be the name of a module, even if a folder without binaries here has this name.
         if plans := _editable_plans(*where.split(".")):
             return _in_builds(where, plans)
         if module := _located(where):
@@ -74,7 +75,7 @@ def find_matrices(where: str) -> list[Found]:
 
 
 def selectable_matrices(where: str) -> list[Matrix]:
-    """Return the matrices of `find_matrices` whose level an environment variable can select.
+    """Return the matrices of `find_matrices` that have an override variable, by which users select a level.
 
     Raises `ProjectError` if there is none.
     """
@@ -123,14 +124,15 @@ def _failed_since(plan: Path) -> bool:
 def _editable_plans(package: str, *rest: str) -> list[Path]:
     """Return the plans in the build folder of a package that meson-python installed editable (PEP 660).
 
-    The distribution's metadata name the folder. A search for the module would call meson-python's finder, which
-    rebuilds it. If `rest` names a module of the package, the folder must contain an extension module of its name.
+    The metadata of the distribution `package` name the project's folder. A search for the module would call
+    meson-python's finder, which rebuilds the project. If `rest` names a module of the package but the build folder
+    contains no extension module of this name, no plans are returned.
     """
     folder, editable = installed_from(package)
     if not (folder and editable):
         return []
     project = Path(folder)
-    default = project / f"build/cp{sys.version_info.major}{sys.version_info.minor}"  # of meson-python
+    default = project / f"build/cp{sys.version_info.major}{sys.version_info.minor}"  # meson-python's default
     build = default if default.is_dir() else project
     names = {rest[-1] + suffix for suffix in EXTENSION_SUFFIXES} if rest else set()
     if rest and not any(path.name in names for path in files_in(build)):
@@ -194,7 +196,7 @@ def _located(name: str) -> Path | None:
 
 
 def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
-    """Return the error for a place without a matrix. It says which other files are there."""
+    """Return the error for a place without a matrix. It says what is there instead."""
     binaries = sum(map(is_binary, files))
     if is_build(Path(where)):
         message, remedy = (

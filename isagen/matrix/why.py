@@ -13,7 +13,7 @@ from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .selection import Selection
 from .words import count_text, facts, level_cells, size_text, width_text
 
-MANY = 10  # an error lists no more names
+MANY = 10  # if no name is similar and there are more than this, an error lists none
 UNFOLDED = (
     "it contains more than code and constants, has a function in common with a kernel that does not fold, is part of a "
     "whole module, or isa.toml has fold = false"
@@ -78,7 +78,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and matrix.optimization in SCALAR else []
     details = _details(matrix, level, because, *_bugs(matrix, level, kernel), *_code(matrix, cell), *advice)
-    several = len(kernels) > 1  # if so, all register the stub, which calls the copy of `kernel` at this level
+    several = len(kernels) > 1  # if so, all register one stub: at `level`, it calls the copy of `kernel` at `called`
     if several and called != level.name:
         details.append(f"{kernel_name} at {level.name}: the copy of {called}")
     if running is not None:
@@ -103,7 +103,10 @@ def _copies(
 
 
 def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -> tuple[MatrixKernel, str] | None:
-    """Return (kernel, level) of the best copy that the machine supports and the override allows, None if unknown."""
+    """Return (kernel, level) of the best copy that the machine supports and the override allows.
+
+    The result is None if there is no such copy, or if it is unknown what the machine supports.
+    """
     if here.problem:
         return None
     allowed = [name for name, missing in here.missing.items() if not missing and name not in here.excluded]
@@ -111,7 +114,10 @@ def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -
 
 
 def _details(matrix: Matrix, level: LevelRow, because: Because, *own: str) -> list[str]:
-    """Return the `own` details, the flags, and how to run the copy, if stubs may call it."""
+    """Return the `own` details, the flags and, if another level is preferred, how to run this one.
+
+    There are no details if stubs cannot call the level's code: it is not built, or registers no function.
+    """
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return []
     flags = sorted({" ".join(flags) or "no flags" for flags in level.flags.values()})
@@ -123,7 +129,8 @@ def _details(matrix: Matrix, level: LevelRow, because: Because, *own: str) -> li
 def _bugs(matrix: Matrix, level: LevelRow, kernel: MatrixKernel | None = None) -> Iterator[str]:
     """Yield the known bugs of the compilers that affect a level.
 
-    Bugs of every level say nothing of one kernel or of a higher level, and are left out there.
+    A bug that affects the lowest level affects every level. It is shown only for the lowest level as a whole, not for a
+    kernel or a higher level.
     """
     lowest = matrix.levels[0].name
     for bug, levels in matrix.known_bugs.items():
@@ -161,7 +168,7 @@ def _cause(matrix: Matrix, level: LevelRow, planned: LevelRow | MatrixCell, here
 
 
 def _unfolded(matrix: Matrix) -> str:
-    """Return why a copy with the code of a lower level's is linked nevertheless, as far as the matrix shows it."""
+    """Return why a copy with the same code as a lower level's is linked nevertheless, as far as the matrix shows it."""
     if not matrix.sealed:
         return "levels that are not sealed do not fold"
     if matrix.optimization in UNFOLDED_OPTIMIZATIONS:
@@ -203,7 +210,7 @@ def _level(matrix: Matrix, name: str) -> LevelRow:
 
 
 def _meant(matrix: Matrix, name: str, levels: Sequence[str]) -> str:
-    """Return what to write in place of the level `name`; it may be a kernel's name."""
+    """Return a remedy for `name`, which is no level: it may be a kernel's name, or similar to a level's."""
     return (
         f"{name!r} is a kernel: name a level before it" if _named(matrix, name) else did_you_mean(name.upper(), levels)
     )

@@ -31,7 +31,7 @@ def width_text(bits: int) -> str:
 
 
 def state_of(item: LevelRow | MatrixCell) -> str:
-    """Return the verdict on a level or cell, or `NOT_COMPILED` if it is `BUILT` and ninja has not run yet."""
+    """Return the verdict on a level or cell; `NOT_COMPILED` if it is `BUILT`, but there is no code yet."""
     waits = item.compiled is False if isinstance(item, LevelRow) else item.stubs is None
     return NOT_COMPILED if item.verdict == BUILT and waits else item.verdict
 
@@ -134,7 +134,7 @@ def bugs_text(matrix: Matrix) -> str:
 
 
 def _languages(matrix: Matrix) -> dict[str, list[str]]:
-    """Return the languages that each compiler compiles, by its name."""
+    """Return the languages that each compiler compiles, by the compiler's name."""
     languages: dict[str, list[str]] = {}
     for language, compiler in matrix.compilers.items():
         languages.setdefault(compiler.name, []).append(LANGUAGES.get(language, language))
