@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def to_text(value: Any, file_format: int) -> str:
-    """Return a dataclass as JSON of a format."""
+    """Return an instance of a dataclass as JSON that contains the number of its format."""
     return json.dumps({"format": file_format, **vars(value)}, separators=(",", ":"), default=vars)
 
 

@@ -1,4 +1,4 @@
-"""The errors that isagen reports; `isagen.cli` is the only place that turns one into an exit."""
+"""The errors that isagen reports. `cli` and, for the build steps, `build.main` turn them into exit statuses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 class IsagenError(Exception):
     """A problem that the user can solve.
 
-    `where` names the file and key (``isa.toml: levels``), `remedy` says what to do.
+    `where` names the place, such as a file, a key in a file (``isa.toml: levels``) or a stub. `remedy` says what to do.
     """
 
     exit_code = 1
@@ -33,11 +33,11 @@ class ConfigError(IsagenError):
 
 
 class KernelError(IsagenError):
-    """The list of kernel sources is wrong."""
+    """The list of kernel sources is wrong, or a kernel source cannot be used."""
 
 
 class CompilerError(IsagenError):
-    """A compiler is missing, or isagen does not support it."""
+    """A compiler is missing or fails, or isagen does not support it."""
 
 
 class BuildError(IsagenError):
@@ -49,7 +49,10 @@ class PlanError(BuildError):
 
 
 class AuditError(IsagenError):
-    """The target of an audit cannot be read. An audit with findings exits with 1, and this error with 2."""
+    """An audit cannot be made: a file cannot be read or decoded, or an option is wrong.
+
+    The command exits with 2 after this error, and with 1 after an audit with findings.
+    """
 
     exit_code = 2
 

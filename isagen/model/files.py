@@ -1,4 +1,4 @@
-"""Reads files, and writes them atomically, only if they change."""
+"""Reads files, and writes them atomically. Only `write_atomically` also writes if the content stays the same."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
 
 
 def replace_files(texts: Mapping[str, str], folder: Path) -> None:
-    """Write `texts`, by path in `folder`, and remove all other files there.
+    """Write files into `folder`, and remove all other files there. `texts` maps their paths in `folder` to their texts.
 
     If a stale header stayed, a compiler could find it in place of another header.
     """

@@ -47,7 +47,8 @@ def takes_macros(source: str) -> bool:
 def can_be_included(source: str) -> bool:
     """Return whether a copy can include a kernel source; otherwise the copy contains the source's text.
 
-    Meson searches the text of Fortran sources for modules. In `#include`, quotes and trigraphs cannot be escaped.
+    Meson searches the text of Fortran sources for modules. Quotes and trigraphs in the path of an `#include` cannot be
+    escaped.
     """
     return language_of(source) != "fortran" and '"' not in source and "??" not in source
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 class Code:
     """The code of one copy.
 
-    `loaded_bytes` is the size of the object's code, constants and data, which a program loads unless the copy folds;
-    `code_bytes` is the size of the code. Neither counts debug information, whose size depends on the build folder.
+    `loaded_bytes` is the size of the object's code, constants and data that is not zero. A program loads them unless
+    the copy folds. `code_bytes` is the size of the code. Neither counts debug information, whose size depends on the
+    build folder.
     `instructions` is the number of instructions. `families` maps each feature that some CPUs of the architecture lack
     to the number of instructions that need it. `widest` is the width of the widest vector register in bits: 0 if no
     instruction uses one, 8192 for a tile. If isagen cannot decode the processor's code, `instructions` is None,
@@ -53,8 +54,8 @@ class MatrixCell:
     """One kernel at one level.
 
     `verdict` is built, unavailable or disabled. `stubs` are those that the copy registers, None until it is compiled.
-    `same_as` names the lowest required level whose copy has the same code. If `folded` names a level, this copy is not
-    linked, and the stubs call that level's copy, which has the same code.
+    `same_as` names the lowest required level whose copy has the same code, "" if there is none. If `folded` names a
+    level, this copy is not linked, and the stubs call that level's copy, which has the same code.
     """
 
     verdict: str
@@ -83,7 +84,8 @@ class LevelRow:
 
     `requires` are the levels that it requires, directly or through others. Its kernels are compiled with `macros`.
     `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are the
-    features that its flags turn on, although the table lists them neither for this level nor for a lower one.
+    features that the level's flags turn on, beyond those that the table lists for the level and beyond the `features`
+    of the levels that it requires.
     `compiled` is whether ninja has compiled the level's kernels, None if that is unknown.
     """
 

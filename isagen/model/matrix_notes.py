@@ -43,7 +43,7 @@ def unpack(kind: type[T], note: bytes, shown: str) -> T:
 
 
 def _check(matrix: Matrix) -> None:
-    """Raise ValueError if parts of a matrix contradict each other: the output relies on their agreement."""
+    """Raise ValueError if parts of a matrix contradict each other: reports rely on their agreement."""
     names = [level.name for level in matrix.levels]
     if not names:
         raise ValueError("it has no levels")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from functools import partial
 
-# The plan of a set of kernels, which configuring writes beside the fragment's outputs.
+# The name of the plan file of a set of kernels. Configuring writes the file beside the fragment's outputs.
 PLAN = re.compile(r"isa_plan(?:\.(\w+))?\.json", re.ASCII)
-# The folder of the copy of isagen that ninja runs. It contains the script for Python, and a folder of dispatch sources.
+# The folder of the copy of isagen that ninja runs; in it, the script that Python runs, and the folder of the texts that
+# configuring rendered: the dispatch source, the source of the stubs and a module's front.
 TOOL_FOLDER = "isa_tool"
 TOOL_MAIN = "__main__.py"
 TEXTS_FOLDER = "texts"
@@ -18,7 +19,7 @@ SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 STUBS_MARK = "/*@ISA_STUBS@*/"
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
 # In the dispatch source, configuring replaces the first mark with the bytes of the matrix, the second with the notes of
-# a binary format.
+# the binary format that the mark names.
 MATRIX_MARK = "/*@ISA_MATRIX@*/"
 NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 
@@ -33,7 +34,7 @@ SEALED = re.compile(r"\.([a-z0-9_]+)\.\d+\Z")
 # the second, a function that sets the stub.
 UNREGISTERED_SYMBOL = "isa_needs_isa_kernels_dep_and_ISA_REGISTER_DISPATCH_for_"
 BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
-# The prefixes of the symbols of a set's table of stubs, and of a function in its dispatch source.
+# The prefixes of two symbols of each set: its table of stubs, and the function that its unset stubs call.
 TABLE_SYMBOL = "isa_stubs_"
 NO_LEVEL_SYMBOL = "isa_no_level_"
 # The prefixes of the symbols by which a kernel source registers a function for a stub at a level, or registers that the
@@ -54,7 +55,7 @@ TOOLCHAIN_SECTIONS = frozenset(
 
 
 def guard_name(level: str) -> str:
-    """Return the name of the header that every copy for `level` includes first."""
+    """Return the name of the header that every copy for `level` includes first, except copies in Fortran."""
     return f"isa_guard_{level}.h"
 
 
@@ -114,7 +115,7 @@ def level_of_name(name: str) -> str:
 
 
 def is_sealed_name(name: str, level: str) -> bool:
-    """Return whether a name ends as `SEALED` describes, so that it is private to a sealed level."""
+    """Return whether a name is private to the sealed level `level`: it ends as `SEALED` describes."""
     start, _, number = name.rpartition(".")
     return number.isdecimal() and start.endswith(f".{level.lower()}")
 

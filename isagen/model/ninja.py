@@ -1,4 +1,4 @@
-"""Reads build.ninja: the files that are linked from an object, and the inputs of a link."""
+"""Reads build.ninja: the statements that have a file as an input, and the inputs of the statement that makes a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PRELINKED = "-prelink.o"
 
 @dataclass(frozen=True)
 class Statement:
-    """A build statement, with paths as ninja reads them. Both lists include implicit paths."""
+    """A build statement, with paths as ninja reads them. Implicit and order-only paths are among them."""
 
     rule: str
     outputs: tuple[str, ...]
@@ -33,7 +33,10 @@ class Statement:
 
     @property
     def archives(self) -> bool:
-        """Whether the output is a static library, by the rule (a program may be named x.a), or its prelinked object."""
+        """Whether the output is a static library, or the prelinked object of one.
+
+        The rule shows a static library; the output's name does not, because a program may be named x.a.
+        """
         return "STATIC_LINKER" in self.rule or self.outputs[0].endswith(PRELINKED)
 
 
@@ -45,7 +48,7 @@ class NinjaFile:
 
     @property
     def found(self) -> bool:
-        """Whether the file exists."""
+        """Whether the file exists, with build statements."""
         return bool(self._statements)
 
     @cached_property
@@ -74,7 +77,7 @@ class NinjaFile:
         return os.path.relpath(real, os.path.realpath(self.root)).replace(os.sep, "/")
 
     def _with(self, name: str) -> Iterator[Statement]:
-        """Yield the statements that contain a path."""
+        """Yield the statements whose text contains a path, perhaps only as a part of another path."""
         quoted = os.fsencode(re.sub(r"([$ :])", r"$\1", name))
         for line in self._statements:
             if quoted in line:

@@ -32,5 +32,5 @@ class CompiledObjects:
         return self._copies.get((os.path.basename(folder), copy), copy)
 
     def kernel_of(self, path: AnyPath) -> tuple[str, str]:
-        """Return the level and the kernel source of the object at `path`; ("", "") for other objects."""
+        """Return the level and the kernel source of the object at `path`; ("", "") if no copy is compiled to it."""
         return self._kernels.get(self.copy_of(path), ("", ""))

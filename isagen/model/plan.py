@@ -12,7 +12,7 @@ from .record import Record
 
 # The verdicts of a cell: its copy is built; the compiler cannot build it; project, packager or baseline disable it.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
-# Values of `Cell.by`: an entry of [kernels] in isa.toml disables the cell, or a baseline that contains the level.
+# Values of `Cell.by`: an entry of [kernels] in isa.toml disables the cell, or the baseline does: it contains the level.
 ENTRY, BASELINE = "entry", "baseline"
 # The reason why no link is audited if the audit does not read the format of linked files.
 UNREAD_LINKS = "isagen does not read what this build links"
@@ -24,9 +24,9 @@ BY_TARGETS = "by isagen/audit, only targets in isa_links"
 class Verdict:
     """The result of probing one level with the compiler of one language.
 
-    `flags` are the level's flags without the `dropped` ones (flag, reason). All of `features` must be checked at run
-    time: the level's own, those of the levels that it requires, and those whose macro the compiler predefines under
-    `flags`.
+    `dropped` lists (flag, reason) of each optional flag that the compiler rejects; `flags` are the level's other flags.
+    All of `features` must be checked at run time: the level's own, those of the levels that it requires, and those
+    whose macro the compiler predefines under `flags`.
     """
 
     available: bool
@@ -58,8 +58,8 @@ class KernelRow:
     """One kernel source (path from the project's root) with its cells, lowest level first.
 
     `shown_path` is the path from the build folder's root, which compiler messages and debuggers show. A `generated`
-    source is made by the build. `registers` maps stubs to the functions that isagen registers for them, in a
-    generated source that includes `header`.
+    source is made by the build. `registers` maps stubs to the functions that isagen registers for them, at the end of
+    each copy or in its shim; `header` declares these stubs.
     """
 
     source: str

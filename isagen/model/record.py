@@ -1,8 +1,8 @@
 """The record: facts of a build inside its binaries, so that the binaries can be audited without the build folder.
 
-The record is JSON in an ELF note of the owner ``isagen``, or in a section of other formats. `strip` and `--gc-sections`
-do not remove notes. The code of a sealed level is in separate sections, such as `.isa_text.LEVEL`, which show the level
-in stripped files too.
+The record is JSON in an ELF note of the owner ``isagen`` or, in other formats, in a section. `strip` and
+`--gc-sections` do not remove notes. The code of a sealed level is in separate sections, such as
+`.isa_text.LEVEL`, which show the level in stripped files too.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Record:
     """The facts of a build that the audit needs.
 
     Every object of the build may use the `baseline` features. `levels` maps each built level to its features, which the
-    generated code checks at run time. `features` is the name of the file that defines all features. In the record of
-    a private module, `module` is the module's level. All of the module's code may use the level's features, because
-    the module is opened only after these were checked.
+    generated code checks at run time. `features` is the name of the processor's features file, to which the table may
+    add features. In the record of a private module, `module` is the module's level. All of the module's code may use
+    the level's features, because the module is opened only after these were checked.
     """
 
     project: str

@@ -13,7 +13,8 @@ class Registered:
     """One kernel source at one level.
 
     `registers` are the stubs for which the source registers a function, `without` the stubs for which it registers that
-    it has no function. `code` is None if isagen does not read objects. `folded` is the same as in `MatrixCell`.
+    it has no function. `code` is None if isagen does not read objects, and for the object of a shim. `folded` is the
+    same as in `MatrixCell`.
     """
 
     registers: tuple[str, ...] = ()
@@ -35,9 +36,10 @@ class LevelCode:
 class Registrations:
     """One level: its kernel sources, and the size and initial value of each weak variable that all levels share.
 
-    `folded` maps kernel sources without code at this level to the lower level whose code their stubs call. Of the names
-    in the level's objects, `private_names` are defined by this level alone, and no linker merges them; other objects
-    may refer to `public_names`. `initialised_variables` are private weak variables with dynamic initialisation.
+    `folded` maps kernel sources without code at this level to the lower level whose code their stubs call. All
+    names are the ones before sealing. `private_names` are defined by the level, are not weak, and become private to it.
+    `public_names` are the names in the level's objects that do not become private to it. `initialised_variables` are
+    private weak variables with dynamic initialisation, and their guards.
     """
 
     level: str

@@ -123,7 +123,7 @@ class Section:
                 raise self.fail(key, f"there is no {what} {name!r}", did_you_mean(name, known))
 
     def record(self, kind: type[T], **values: Any) -> T:
-        """Return an instance of the dataclass `kind`, and `finish`.
+        """Return an instance of the dataclass `kind`, after a call of `finish`.
 
         `values` gives some of its fields. Every other field is read, by its type, from the key of its name.
         """
