@@ -1,4 +1,4 @@
-"""What sealing needs of a compiled object. The step's memo stores it, so that each object is read once."""
+"""The data of a compiled object that sealing needs. `seal.Memo` keeps it: later runs read only objects that changed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PYTHON_MODULE = "PyInit_"
 
 
 class CompiledSymbol(NamedTuple):
-    """A global symbol, `defined` by the object or undefined; `code` is whether it names code of the object.
+    """A symbol that is not local. It is `defined` or undefined in the object; `code` is true if it names code there.
 
     Sealing renames each `weak_code_or_constant`, because linkers would merge it across levels. A `mergeable_variable`
-    names writable data that linkers merge across objects. Its `initial_value` is a text with the value and the size of
-    the data; that of other symbols is "". `pointer_targets` are the symbols that the data of this symbol points to.
+    names writable data that linkers merge across objects: its `initial_value` is a text with the value and the size of
+    the data. For other symbols, this text is "". `pointer_targets` are what pointers in the symbol's data lead to.
     """
 
     name: str
@@ -42,8 +42,9 @@ class Compiled:
     """A compiled object.
 
     `findable_sections` maps the sections that code finds by name to the symbols that they point to.
-    `initialised_variables` are the variables that code initialises, and their guards. `may_fold` is whether it
-    contains only code and constants. `bounded_sections` are the sections whose __start_ and __stop_ symbols it uses.
+    `initialised_variables` are the variables that code initialises, and their guards. `runs_at_load` is true if some
+    function runs at load or exit. `may_fold` is true if the object contains only code and constants, and no such
+    function. `bounded_sections` are the sections whose __start_ or __stop_ symbols the object uses.
     """
 
     path: str
@@ -58,7 +59,7 @@ class Compiled:
 
 
 def registration_prefixes(level: str) -> tuple[str, str]:
-    """Return two prefixes of symbols: those that register a kernel for a stub, and those that register none for it."""
+    """Return two prefixes, of symbols that register a kernel for a stub, and of those that say that it has none."""
     return KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
 
 

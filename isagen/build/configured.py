@@ -1,4 +1,4 @@
-"""The step after Meson has configured: warnings about the project's targets, and entries for editors."""
+"""The step after Meson has configured: warnings about targets, and entries for editors in compile_commands.json."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def is_used(dispatch_source: Path, ninja: NinjaFile) -> bool:
 def unaudited(build: Build, outputs: Path, ninja: NinjaFile) -> list[str]:
     """Return the files that are linked from sealed objects in `outputs` and that isagen/audit does not audit.
 
-    The result is empty if links are audited in another way, or not at all.
+    Only the first sealed object is searched for, because each such file is linked from all sealed objects. The result
+    is empty if levels are not sealed, or if links are audited in another way or not at all.
     """
     cells = [cell for _, cell in build.plan.copies()] if build.link_audit.of_targets and build.sealing.active else []
     linked = _linked(outputs / sealed_name(cells[0].copy, cells[0].level), ninja) if cells else ()
@@ -51,7 +52,7 @@ def unaudited(build: Build, outputs: Path, ninja: NinjaFile) -> list[str]:
 
 
 def _linked(path: Path, ninja: NinjaFile) -> Iterator[str]:
-    """Yield the files that are linked from an object, also those that are linked from a static library with it."""
+    """Yield the files that are linked from an object, also by way of a static library that contains it."""
     for statement in ninja.made_from(path):
         if statement.archives:
             yield from _linked(ninja.root / statement.outputs[0], ninja)
@@ -60,10 +61,10 @@ def _linked(path: Path, ninja: NinjaFile) -> Iterator[str]:
 
 
 def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iterable[str]) -> list[str]:
-    """Add an entry for each kernel source of a plan to the compile commands in the build folder `root`.
+    """Add an entry for each kernel source that `_copies` yields to the compile commands in the build folder `root`.
 
-    An entry contains the command of the copy at `level`, or else at the nearest level (`_copies`), without the
-    `left_out` arguments. The new entries come first, because clangd uses the first entry of a source. Return the kernel
+    An entry contains the command of the copy at `level`, or else at the nearest level, without the `left_out`
+    arguments. The new entries come first, because clangd uses the first entry of a source. Return those of the kernel
     sources that targets of the project compile too.
     """
     path = os.path.join(root, COMMANDS)

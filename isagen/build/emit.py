@@ -78,7 +78,8 @@ def _copies(kernel: KernelRow, path: str, content: str, folder: str) -> Iterator
 def _generated_paths(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
     """Return the path of each generated kernel source.
 
-    Raises `KernelError` if the targets' outputs differ from the kernel sources in number or in suffix.
+    `generated` are outputs of targets. Raises `KernelError` if they differ in number or in suffix from the kernel
+    sources that are generated in the plan.
     """
     sources = [kernel.source for kernel in plan.kernels if kernel.generated]
     suffixes, expected = ([os.path.splitext(path)[1] for path in paths] for paths in (generated, sources))
@@ -92,7 +93,10 @@ def _generated_paths(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
 
 
 def including_copy(kernel: KernelRow, level: str, folder: str) -> str:
-    """Return the text of a copy in `folder`, a path from the build folder's root, that includes the `kernel` source."""
+    """Return the text of a copy that includes the `kernel` source.
+
+    `folder`, in which the copy is written, is a path from the build folder's root.
+    """
     path = kernel.shown_path
     if not os.path.isabs(path):
         path = os.path.relpath(path, folder).replace(os.sep, "/")

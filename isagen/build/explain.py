@@ -16,7 +16,7 @@ from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL
 from ..model.plan_file import plans_in, read_plan
 from .tables import names_in
 
-# A symbol of GCC's LTO objects, which contain no machine code. Clang's LTO objects are no binaries.
+# A symbol of GCC's LTO objects, which contain no machine code. For Clang's, which are bitcode, `is_binary` is false.
 FOR_LTO = "__gnu_lto_slim"
 
 
@@ -88,7 +88,7 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield an error for each name in a level's objects that is private to levels which it does not require."""
+    """Yield an error for each private name that an object uses although its level does not require the name's level."""
     below = {level.name: level.requires for level in objects.plan.levels}
     ordinary = {s.name for path in filter(is_binary, objects.others) for s in load_object(path).symbols if s.definition}
     for level, paths in objects.by_level.items():
@@ -105,7 +105,10 @@ def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield an error for each global name that two sources define, or that one source defines at two levels."""
+    """Yield an error for each global name that has two definitions in the link.
+
+    Two sources of a level define it, or two levels define it and do not make it private.
+    """
     code: dict[str, bool] = {}
     sources: dict[str, dict[str, list[str]]] = {}  # by name and level
     for level, path in ((level, path) for level, paths in objects.by_level.items() for path in paths):
@@ -133,12 +136,12 @@ def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _source(objects: BuildObjects, path: Path) -> str:
-    """Return the source of a level's object: a kernel, or one that a dependency adds to each level."""
+    """Return the kernel source of a level's object, or words for the source of an object that a dependency adds."""
     return objects.kernel(path) or "a source of isa_dependencies"
 
 
 def _sets_with(objects: BuildObjects, stub: str) -> Iterator[str]:
-    """Yield the other sets of the build whose kernel sources register a stub, as far as they are compiled."""
+    """Yield the other sets of the build whose kernel sources register a stub, without sets that are not yet sealed."""
     for plan in (read_plan(path).plan for path in plans_in(objects.folder)):
         compiled = BuildObjects(plan, objects.folder, (), objects.root).registrations.values()
         kernels = (kernel for registrations in compiled for kernel in registrations.kernels.values())
@@ -147,7 +150,7 @@ def _sets_with(objects: BuildObjects, stub: str) -> Iterator[str]:
 
 
 def _registering(objects: BuildObjects, stub: str) -> str:
-    """Return the kernel source that registers a stub, at the lowest level that has one."""
+    """Return the kernel source that registers a stub, from the lowest level at which a source does."""
     for registrations in objects.registrations.values():
         for source, kernel in registrations.kernels.items():
             if stub in kernel.registers:

@@ -80,8 +80,8 @@ def _keys_of(
 def _can_fold(compiled: Compiled, private: frozenset[str], prefixes: tuple[str, ...]) -> bool:
     """Return whether the object contains only what may fold.
 
-    Each name that it defines must be private or mergeable. Mergeable data must not point to private symbols: the linker
-    may keep another level's definition of the data, which points to symbols of that level.
+    Each name that it defines must be private, mergeable, or a registration. Mergeable data must not point to private
+    symbols: the linker may keep another level's definition of the data, which points to symbols of that level.
     """
     shared = (s for s in compiled.symbols if s.defined and s.name not in private and not s.name.startswith(prefixes))
     return compiled.may_fold and all(

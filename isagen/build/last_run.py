@@ -75,5 +75,5 @@ class LastRun:
 
 
 def plan_states(plan: Path) -> dict[str, State]:
-    """Return the states of a plan's file and of the keyval file beside it, which changes when isagen changes."""
+    """Return the states of a plan's file and of the keyval file beside it. The keyval file changes with isagen."""
     return {str(path): state_of(path) for path in (plan, plan.with_suffix(".conf")) if path.is_file()}

@@ -23,7 +23,7 @@ class ObjectPaths(NamedTuple):
 
 
 def objects_of_levels(build: Build, plan_path: Path, folder: str) -> dict[str, list[ObjectPaths]]:
-    """Return the objects of each level with copies, lowest level first. Sealed objects are in `folder`.
+    """Return the objects of each level that has copies, lowest level first. Sealed objects are in `folder`.
 
     The objects are not arguments of the step: a command line cannot contain thousands. Raises `BuildError` if an object
     is missing.

@@ -31,9 +31,9 @@ STRIP_WHEN_INSTALLING = "remove the option that strips symbols from the link arg
 
 
 def finish(linking: Linking, plan_path: str, mode: str) -> int:
-    """Wait for a link, audit its output, and return the exit status.
+    """Wait for a link, audit its output, and return the exit status. If the link fails, print the project's mistakes.
 
-    A fault fails the link in `mode` error, and the output is removed; in `mode` warn, it is only reported.
+    In `mode` error, a fault fails the link, and the output is removed. In `mode` warn, the fault is only reported.
     """
     build = read_plan(plan_path)
     folder = Path(plan_path).parent
@@ -55,7 +55,8 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
 def judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
     """Call the `audit` of the file `output`, print what it finds, and return the exit status.
 
-    In `mode` error, a file with a fault is removed. In `mode` warn, the fault is only reported.
+    In `mode` error, a file with a fault is removed, and an error that `audit` raises is passed on. In `mode` warn, both
+    are only reported.
     """
     try:
         result = audit()

@@ -27,7 +27,7 @@ STATIC = (
 
 
 def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
-    """Audit the linked `files`, and return the exit status; write the file `stamp` if it is 0.
+    """Audit the linked `files`, and return the exit status; if it is 0, write the file `stamp`.
 
     Static libraries are skipped, because they are not linked. A DLL may come with one, its import library.
     """
@@ -43,7 +43,10 @@ def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
 
 
 def _status_of(mode: str, file: str, plans: Sequence[Path], root: Path) -> int:
-    """Return the exit status of the audit of a `file`. A file with a fault is removed if this build made it."""
+    """Return the exit status of the audit of a `file`. A file with a fault is removed.
+
+    If the audit itself raises an error, a file that this build made is removed.
+    """
     inputs = NinjaFile(root).inputs_of(Path(file))
     try:
         return judge(mode, file, partial(_audit, file, inputs, plans, root))
@@ -54,7 +57,11 @@ def _status_of(mode: str, file: str, plans: Sequence[Path], root: Path) -> int:
 
 
 def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) -> Result:
-    """Return the audit of a linked file. Raises `BuildError` if the file is not linked, or contains no kernels."""
+    """Return the audit of a linked file.
+
+    Raises `BuildError` for a file that is no output of a link, that contains no record or lacks symbols that the audit
+    needs, or that is linked from two tables with the same stub.
+    """
     remedy = "isa_links takes executables, libraries and extension modules that link isa_kernels_dep"
     if not is_binary(file):
         raise BuildError("is in isa_links, and is no linked file", where=file, remedy=remedy)
@@ -65,7 +72,7 @@ def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) 
             raise BuildError("is in isa_links, and contains no record of isagen", where=file, remedy=remedy)
         check_stubs(inputs)
         result = audit_with_plans(binary, Path(file), plans, root, NO_LIMIT)
-    # Without symbols, some findings are only counted. A PE file of lld-link never has them.
+    # Without symbols, some findings are only counted. PE files from lld-link never have symbols.
     if NAMELESS in result.notes or (binary.stripped and binary.format != "coff"):
         raise BuildError("the link left out the symbols that its audit needs", where=file, remedy=STRIP_WHEN_INSTALLING)
     return result

@@ -1,6 +1,7 @@
 """The command line of the build steps, which is the only entry point of the copied tool.
 
-Ninja starts one process per step, so each step imports only what it needs. The Meson fragment writes the arguments.
+Each step runs in a process of its own, so it imports only what it needs. The Meson fragment writes the arguments, but
+those of `link` are in the scripts that `configure.linker_scripts` writes.
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ def _seal(words: Sequence[str]) -> int:
 def _configured(words: Sequence[str]) -> int:
     """``configured PLAN SOURCE [LEVEL WORD...]``: warn about the project's targets, and add entries for editors.
 
-    Meson calls this step after configuring. It warns if no target compiles the dispatch SOURCE, if a target compiles a
-    kernel source, and if isagen/audit leaves out a target that links kernels. The entry of a kernel source is the
-    command of its copy at LEVEL, without each WORD.
+    Meson calls this step after configuring. The step warns if no target compiles the dispatch SOURCE, and if
+    isagen/audit leaves out a target that links kernels. With LEVEL, it adds an entry to compile_commands.json for each
+    C and C++ kernel source, the command of the copy at LEVEL without each WORD, and warns if a target compiles such a
+    source too.
     """
     from ..model.ninja import NinjaFile
     from ..model.plan_file import outputs_folder, read_plan

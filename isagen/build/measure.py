@@ -23,8 +23,9 @@ NeedsOf = Callable[[Decoder], Mapping[int, frozenset[str]]]
 def measured(file: AnyObject, marks: Sequence[str], needs_of: NeedsOf) -> Code:
     """Return the measures of an object's code, without counts of instructions if there is no decoder.
 
-    The `marks` are prefixes of names that differ between levels. `needs_of` returns the features that each code
-    of a decoder needs; an instruction that needs one of several features counts under the first.
+    The `marks` are prefixes of names, which differ between levels; the digest does not depend on their texts.
+    `needs_of` returns, for a decoder, the features that the instructions with each number (`Instruction.code`) need. An
+    instruction that needs one of several features counts under the first.
     """
     parts = file.code()
     instructions, widest, by_feature = None, 0, Counter[str]()

@@ -27,7 +27,7 @@ class Outputs:
     def write_sealed(self, path: str, compiled: Compiled, make: Callable[..., bytes], *arguments: object) -> None:
         """Write the sealed object that `make` returns for a compiled object and `arguments`.
 
-        It is not made again if the existing file was made from the same object by the same `make` and `arguments`.
+        If the existing file was made from the same object by the same `make` and `arguments`, `make` is not called.
         """
         inputs = self._key, compiled.content_digest, make.__name__, arguments
         digest = content_digest(repr(inputs).encode(errors="surrogateescape"))

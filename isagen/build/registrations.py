@@ -18,7 +18,7 @@ from .compiled import Compiled, registration_prefixes
 
 
 def registered_by(compiled: Compiled, level: str, shim: bool = False) -> Registered:
-    """Return the registrations in the object of a kernel source or of its `shim`, whose code does not count."""
+    """Return the registrations in the object of a copy or, with `shim`, of a shim, whose `code` is left out."""
     names = [symbol.name for symbol in compiled.symbols if symbol.defined]
     registers, without = (
         tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
@@ -28,10 +28,10 @@ def registered_by(compiled: Compiled, level: str, shim: bool = False) -> Registe
 
 
 def registrations_of(level: str, objects: Iterable[tuple[str, Registered]], shared: Mapping[str, str]) -> Registrations:
-    """Return the registrations of all objects of `level`, each with its kernel source.
+    """Return the registrations of `level`, from (kernel source, registrations) of each of its objects.
 
-    `shared` are the initial values of variables that levels share. Raises `BuildError` if two objects register the same
-    stub.
+    `shared` maps the variables that levels share to their initial values. Raises `BuildError` if two objects register
+    the same stub.
     """
     kernels: dict[str, Registered] = {}
     owners: dict[str, str] = {}

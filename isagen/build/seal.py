@@ -1,9 +1,9 @@
 """Sealing: gives the code of each level private names, and records what the objects register and contain.
 
 One process seals all levels. After an edit, it reads only the objects that changed, and writes only the sealed objects
-whose content changes. The binary format renames the symbols (`binary.elf.sealing`). If the kernels form an extension
-module, each level becomes a separate library, so no symbol is renamed: objects are copied, and the first object of a
-level gets notes with the level's record and measures.
+whose content changes. The binary format renames the symbols (for ELF, `binary.elf.sealing`). If the kernels form an
+extension module, each level becomes a separate library, so no symbol is renamed: objects are copied, and the first
+object of a level gets notes with the level's record and measures.
 """
 
 from __future__ import annotations
@@ -43,7 +43,11 @@ from .stubs import check_objects, stubs_source
 
 @dataclass(frozen=True)
 class Memo:
-    """What the next run reads: compiled objects by path, digests of inputs by sealed object, needs by instruction."""
+    """What the next run reads.
+
+    `compiled` maps paths to compiled objects, `digests` paths of sealed objects to digests of what they were made from,
+    and `needs` the decoder's codes of instructions to the features that they need.
+    """
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
@@ -141,14 +145,17 @@ class _Run:
         """
         symbols = [symbol for compiled in objects for symbol in compiled.symbols]
         used = {symbol.name for symbol in symbols}.difference(symbol.name for symbol in symbols if symbol.defined)
-        # A name is looked up in the highest level first. `below` starts with the lowest level.
+        # A name is looked up in the highest level first; `self._below` lists the lowest first.
         owners = ChainMap(*(self._owners.get(below, {}) for below in reversed(self._below[level])))
         return {name: owners[name] for name in used if name in owners}
 
     def _check(
         self, level: str, objects: Sequence[tuple[ObjectPaths, Compiled]], lower: Mapping[str, str]
     ) -> tuple[Registrations, frozenset[str]]:
-        """Check the objects of one level; return its registrations, and the names that are private to the level."""
+        """Check the objects of one level; return its registrations, and the names that sealing makes private to it.
+
+        No name becomes private in an extension module that is dispatched as a whole, or if levels are not sealed.
+        """
         plan, sealing, record = self._build.plan, self._build.sealing, self._build.record
         compiled_objects = [compiled for _, compiled in objects]
         addresses = LevelAddresses(level, compiled_objects, lower)
@@ -222,7 +229,9 @@ class _Run:
                 self._outputs.write_sealed(paths.sealed, compiled, _sealed, level, number, names, bounded)
 
     def finish(self, plan_path: str) -> list[str]:
-        """Write the stub table, after all levels are sealed, and return the paths of all outputs.
+        """Write the stub table after all levels are sealed, and return the paths of all outputs.
+
+        It also prints notes and warnings about kernels that do not use their levels.
 
         Raises `BuildError` if a stub lacks a kernel, or if levels disagree on a shared variable's initial value.
         """
@@ -254,9 +263,10 @@ class _Run:
 
 
 def _sealed(file: AnyObject, level: str, number: str, names: Mapping[str, str], bounded: Sequence[str]) -> bytes:
-    """Return the object of a `level` with private `names`, each with its level.
+    """Return the sealed content of an object of a `level`; `number` is the project's number.
 
-    `bounded` are the sections whose __start_ and __stop_ symbols the objects of the level use.
+    `names` maps each name that is renamed to the level to which it becomes private. `bounded` are the sections whose
+    __start_ or __stop_ symbols objects of the level use.
     """
     return format_of(file).seal(file, level, number, names, bounded)
 

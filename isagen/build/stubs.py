@@ -32,8 +32,9 @@ def stubs_source(
 ) -> str:
     """Return the `template` with its marks replaced by the table of stubs and the notes of levels.
 
-    `levels` are all levels of the plan, lowest first. An extension `module` is the only entry of its table. Raises
-    `BuildError` if a stub lacks a kernel, or if levels disagree on a shared variable's initial value.
+    `levels` are all levels of the plan, lowest first. If `module` names an extension module that is dispatched as a
+    whole, it is the only entry of the table. Otherwise, raises `BuildError` if a stub lacks a kernel, or if levels
+    disagree on a shared variable's initial value.
     """
     notes = {registrations.level: pack(registrations.level_code(project)) for registrations in built_levels}
     if module:
@@ -76,8 +77,9 @@ def _table(before: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str]]:
-    """Return the levels at which each stub has a kernel. Raises `BuildError` if a stub lacks a kernel.
+    """Return the levels at which each stub has a kernel.
 
+    Raises `BuildError` if a stub lacks a kernel, or if levels disagree on a shared variable's initial value.
     A stub needs a kernel at the `lowest` level. A kernel source that registers a stub must register it at each level
     that the source is compiled for, or register there that the stub has no kernel.
     """
@@ -142,7 +144,7 @@ def _check_shared(levels: Sequence[Registrations]) -> None:
 
 
 def check_objects(module: str, registered: Registrations, objects: Iterable[Compiled]) -> None:
-    """Raise `BuildError` if objects do not form the extension module, or if they register stubs."""
+    """Raise `BuildError` if none of the `objects` defines the extension `module`, or if one registers a stub."""
     for source, kernel in registered.kernels.items():
         for stub in kernel.registers:
             raise BuildError(

@@ -32,7 +32,10 @@ def check_stubs(inputs: Iterable[str]) -> None:
 
 
 def names_in(path: str) -> Sequence[bytes]:
-    """Return the symbols of a static library, or the strings of an object that is a table of stubs."""
+    """Return the symbols of a static library, or the strings of an object that is a table of stubs.
+
+    The result is empty for other files, and for libraries that do not start with an index named ``/``.
+    """
     if is_object_name(path):
         return list(filter(None, read_bytes(path).split(b"\0"))) if "isa_stubs" in os.path.basename(path) else ()
     with open(path, "rb") as stream:
