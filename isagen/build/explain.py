@@ -142,8 +142,9 @@ def _source(objects: BuildObjects, path: Path) -> str:
 
 def _sets_with(objects: BuildObjects, stub: str) -> Iterator[str]:
     """Yield the other sets of the build whose kernel sources register a stub, without sets that are not yet sealed."""
-    for plan in (read_plan(path).plan for path in plans_in(objects.folder)):
-        compiled = BuildObjects(plan, objects.folder, (), objects.root).registrations.values()
+    for path in plans_in(objects.folder):
+        plan = read_plan(path).plan
+        compiled = BuildObjects(plan, path.parent, (), objects.root).registrations.values()
         kernels = (kernel for registrations in compiled for kernel in registrations.kernels.values())
         if plan.kernel_set != objects.plan.kernel_set and any(stub in kernel.registers for kernel in kernels):
             yield plan.kernel_set

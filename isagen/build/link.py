@@ -49,14 +49,17 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     if linking.output is None or not is_binary(linking.output):
         return 0
     _check_name(linking.output, build.cpu_family)
-    return judge(mode, linking.output, partial(_audit, build.plan, folder, linking, linking.output, objects))
+    status = judge(mode, partial(_audit, build.plan, folder, linking, linking.output, objects))
+    if status:
+        discard(linking.output)
+    return status
 
 
-def judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
-    """Call the `audit` of the file `output`, print what it finds, and return the exit status.
+def judge(mode: str, audit: Callable[[], Result | None]) -> int:
+    """Call the `audit` of a file, print what it finds, and return the exit status.
 
-    In `mode` error, a file with a fault is removed, and an error that `audit` raises is passed on. In `mode` warn, both
-    are only reported.
+    In `mode` error, a fault gives 1, and an error that `audit` raises is passed on. In `mode` warn, both are only
+    reported.
     """
     try:
         result = audit()
@@ -65,10 +68,7 @@ def judge(mode: str, output: str, audit: Callable[[], Result | None]) -> int:
             raise
         print(f"isagen audit: warning: {reported(problem)}", file=sys.stderr)
         return 0
-    status = _report(mode, result) if result is not None and result.findings else 0
-    if status:
-        discard(output)
-    return status
+    return _report(mode, result) if result is not None and result.findings else 0
 
 
 def _report(mode: str, result: Result) -> int:

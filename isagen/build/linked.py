@@ -12,7 +12,7 @@ from ..audit.builds import audit_with_plans, build_of
 from ..audit.findings import Result
 from ..audit.records import NO_LIMIT, records_of
 from ..binary.formats import is_archive, is_binary, open_binary
-from ..model.errors import BuildError, IsagenError
+from ..model.errors import BuildError
 from ..model.files import write_atomically
 from ..model.ninja import NinjaFile
 from ..model.plan_file import plans_in, read_plan
@@ -43,17 +43,15 @@ def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
 
 
 def _status_of(mode: str, file: str, plans: Sequence[Path], root: Path) -> int:
-    """Return the exit status of the audit of a `file`. A file with a fault is removed.
-
-    If the audit itself raises an error, a file that this build made is removed.
-    """
+    """Return the exit status of the audit of a `file`. If it fails, the file is removed if this build made it."""
     inputs = NinjaFile(root).inputs_of(Path(file))
+    status = 1
     try:
-        return judge(mode, file, partial(_audit, file, inputs, plans, root))
-    except (IsagenError, OSError):
-        if inputs:
+        status = judge(mode, partial(_audit, file, inputs, plans, root))
+    finally:
+        if status and inputs:
             discard(file)
-        raise
+    return status
 
 
 def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) -> Result:

@@ -1,6 +1,7 @@
 """The second fragment, isagen/audit: ninja audits the targets in isa_links where no script takes the linker's place."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,19 @@ def test_where_a_script_audits_links_the_step_does_too(tmp_path):
     assert project.ninja().count(warning) == 1
     project.setup("--reconfigure", "-Disa_audit=error")
     assert FAULT.search(project.ninja(check=False))
+
+
+def test_a_file_that_the_build_did_not_make_stays(tmp_path):
+    project = listing(tmp_path)
+    plant(project)
+    project.setup(FEW, "-Disa_audit=warn")
+    project.ninja()
+    prebuilt = shutil.copy(project.path("portable"), project.folder / "prebuilt")
+    project.edit("meson.build", "isa_links = [program]", "isa_links = files('prebuilt')")
+    project.edit("main.cpp", f"\n  {ADD}", "")
+    project.setup("--reconfigure", "-Disa_audit=error")
+    assert "isagen audit: error: " in project.ninja(check=False)
+    assert prebuilt.is_file()
 
 
 def test_what_isa_audit_says(tmp_path):
