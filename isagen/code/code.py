@@ -1,4 +1,4 @@
-"""The code of a binary as numbered functions and pieces. A piece is code whose size no symbol gives."""
+"""The code of a binary as numbered functions and pieces. A piece is code outside functions of known size."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .flow import Flow, follow
 from .functions import Functions
 from .variables import Variables
 
-# Control that enters the middle of a piece makes another one, so pieces overlap. Their total size in a range of code of
-# unknown size is limited to OVERLAPS times the range's size plus MORE bytes; all further entries share one empty piece.
+# Each address at which control enters code of unknown size starts a piece, so pieces overlap. Once the pieces in one
+# range of such code have OVERLAPS times the range's size plus MORE bytes, further entries there share an empty piece.
 OVERLAPS, MORE = 8, 1 << 16
 
 
 class Code:
     """The code of a binary.
 
-    A piece is the code that control reaches from an entry in a function of unknown size, or outside of all functions.
-    Numbers below `len` are those of functions. Pieces have the numbers from `len` on.
+    A piece is the code that control reaches from one address, its entry. The entry is in a function of unknown size, or
+    after the end of a function. Numbers below `len` are those of functions. Pieces have the numbers from `len` on.
     """
 
     def __init__(self, binary: Binary, decoder: Decoder) -> None:
@@ -34,7 +34,7 @@ class Code:
         self.variables = Variables(binary)
         self._pieces: list[tuple[int, Flow]] = []
         self._piece_at: dict[int, int] = {}
-        # By the start of a range of code of unknown size: the bytes in its pieces, and the number of its empty piece.
+        # By the start of a range of code of unknown size: its pieces' total size, and the number of its empty piece.
         self._followed: Counter[int] = Counter()
         self._empty_piece: dict[int, int] = {}
         self._ends: dict[int, int] = {}
@@ -81,9 +81,9 @@ class Code:
         return reference.address
 
     def _end(self, number: int) -> int:
-        """Return the address after a function's last whole instruction; 0 if its size is unknown.
+        """Return the address after a function's last instruction; 0 if the function's size is unknown.
 
-        A symbol's size may end in the middle of an instruction.
+        Where a symbol's size ends in the middle of this instruction, the whole instruction belongs to the function.
         """
         start, end = self.functions.extent(number)
         if not self.functions.sizes[number] or end == self.functions.limit(number):
@@ -120,7 +120,7 @@ class Code:
         return after if only_padding else end
 
     def _last(self, start: int, end: int) -> Reference | None:
-        """Return the last reference of code; None if it has none."""
+        """Return the last reference of the code from `start` to before `end`; None if there is none."""
         references = list(self.decoder.references(self.binary.read(start, end - start), start))
         return references[-1] if references else None
 
@@ -132,7 +132,10 @@ class Code:
 
     @cached_property
     def gaps(self) -> tuple[tuple[int, int], ...]:
-        """The ranges (first address, address after the last) that are in no function of known size, except padding."""
+        """The ranges (first address, address after the last) between a function of known size and what follows it.
+
+        What follows is the next function, or the section's end. Ranges with nothing but padding are left out.
+        """
         gaps = []
         for number in range(len(self)):
             end, limit = self.functions.end(number), self.functions.limit(number)
@@ -227,7 +230,10 @@ class Code:
             yield from self.decoder.decode(raw, start)
 
     def first(self, number: int, codes: Codes) -> tuple[int, str]:
-        """Return the address and the text of the first instruction with one of the `codes`."""
+        """Return the address and the text of the first instruction with one of the `codes`.
+
+        If there is none, return the first address of the function or piece, and "".
+        """
         for instruction in self.decode(number):
             if instruction.code in codes:
                 if instruction.code == self.decoder.invalid:

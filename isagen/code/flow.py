@@ -15,8 +15,8 @@ STEP = 4096  # bytes that are decoded at a time
 class Flow:
     """Code that control reaches from an entry: blocks of (first address, address after the last), in order.
 
-    `end` is the end of the followed range if control falls through it, and 0 otherwise. `decodable` is false if control
-    reaches bytes that are no known instruction: the code may be data.
+    `end` is the end of the followed range if control goes on past this end, and 0 otherwise. `decodable` is false if
+    control reaches bytes that are no known instruction: the code may be data.
     """
 
     blocks: tuple[tuple[int, int], ...]

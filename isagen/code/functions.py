@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from ..binary.contents import CODE_KINDS, Binding, Section, Symbol, SymbolKind
 from ..binary.reader import Binary
 
-# A candidate for a function: its start, its order of preference, its size, and its symbol's number + 1, or 0.
+# A candidate for a function: its start, its rank, its size (0 if unknown), and its symbol's number + 1 (0 for none). Of
+# candidates with the same start, the one with the lowest rank is preferred.
 Candidate = tuple[int, int, int, int]
 
 
@@ -39,7 +40,10 @@ class Functions:
         self._number(candidates, nameless)
 
     def _number(self, candidates: list[Candidate], added: list[Candidate]) -> None:
-        """Add candidates, and number all functions again. At each address, the preferred candidate is the function."""
+        """Add candidates, and number all functions again.
+
+        At each address, the preferred candidate is the function. If it has no size, it gets another candidate's.
+        """
         if not added:
             return
         candidates += added
@@ -104,14 +108,18 @@ class Functions:
         return min(limit, self.starts[number + 1]) if number + 1 < len(self.starts) else limit
 
     def extent(self, number: int) -> tuple[int, int]:
-        """Return a function's first address and the one after its last, up to the next function at most."""
+        """Return a function's first address and the one after its last.
+
+        If the size is unknown or reaches beyond `limit`, the function ends at `limit`.
+        """
         limit = self.limit(number)
         return self.starts[number], min(self.end(number) or limit, limit)
 
     def bindable(self) -> Iterator[tuple[int, Symbol, str]]:
         """Yield (function's number, symbol, reason) of each function that other files may bind to.
 
-        The reason is "weak", "unique" or "exported". A function with several symbols is yielded once.
+        The reason is "weak", "unique" or "exported". A function with several symbols is yielded once. Of
+        an object, only weak and unique functions are yielded.
         """
         reasons = {Binding.WEAK: "weak", Binding.UNIQUE: "unique"}
         if not self.binary.relocatable:  # every global function of an object is for other objects

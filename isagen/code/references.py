@@ -22,11 +22,11 @@ UNRESOLVED = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNO
 
 
 class ResolvedReference(NamedTuple):
-    """A reference by the instruction at the address `at`; `target` is an address, or 0.
+    """A reference by the instruction at the address `at`. `target` is an address in this file, or 0.
 
-    `name` is only set if another file defines the target, or if the target is among the `callbacks` of `References`. A
-    call through the PLT, the GOT or the pointer to a DLL's function has the kind of a direct call. An unknown target
-    has neither address nor name.
+    `name` is only set if linker or loader find the target by its name, or if it is a function in the `callbacks` of
+    `References`. A call or jump through the PLT, the GOT or the pointer to a DLL's function has the kind of a direct
+    one. An unknown target has neither address nor name.
     """
 
     at: int
@@ -79,7 +79,10 @@ class References:
             yield ResolvedReference(end, Kind.JUMP, end, "")
 
     def _callbacks_in(self, arguments: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """Yield (address, name) of each function among arguments, or in the array whose two ends are the arguments."""
+        """Yield (address, name) of each argument, with the address 0 if no code of this file is there.
+
+        If two arguments are the ends of an array, yield the targets of the pointers in the array instead.
+        """
         ends = sorted(address for address, _ in arguments if self._binary.section_at(address) is not None)
         if len(ends) == len(arguments) == 2 and not any(map(self._functions.is_code, ends)):
             yield from self._between(*ends)
@@ -100,7 +103,7 @@ class References:
     ) -> Mapping[int, Sequence[tuple[int, str]]]:
         """Return (address, name) of each callback argument of each call, by the call's address; (0, "") if unknown.
 
-        `calls` maps the address of a call to the arguments' positions. `name` is "" if this file defines the target.
+        `calls` maps the address of a call to the arguments' positions. `name` is as in `ResolvedReference`.
         """
         formed = [resolved for _, resolved in pairs if resolved.kind is Kind.ADDRESS]
         values = [(0, ""), *((resolved.target, resolved.name) for resolved in formed)]
@@ -179,7 +182,7 @@ class References:
     def resolve_plt(self, target: int) -> tuple[int, str]:
         """Return the address and the name of the function that a call of `target` reaches, directly or through the PLT.
 
-        Only a function of another file, or one in `callbacks`, has a name.
+        Only a function that the loader finds by its name, or one in `callbacks`, has a name.
         """
         if target not in self._plt_targets:
             self._plt_targets[target] = self._resolve_plt(target)
@@ -203,7 +206,10 @@ class References:
         return next((reference.address for reference in references if reference.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
 
     def possible_targets(self, number: int) -> Iterator[int]:
-        """Yield the addresses that a function of a linked file may call, jump to or use."""
+        """Yield the addresses to which a function of a linked file may refer.
+
+        For an entry of the PLT or a pointer in the GOT, yield the address of the target, if this file defines it.
+        """
         for address in self.code.operand_addresses(number):
             if not self._functions.is_code(address):
                 yield self._pointers.follow(address).address or address
@@ -212,7 +218,7 @@ class References:
 
     @cached_property
     def _tables(self) -> list[tuple[int, int]]:
-        """The ranges (first address, address after the last) of the PLT, the GOT, and arrays of functions."""
+        """The ranges (first address, address after the last) of PLT, GOT, and arrays of functions for the loader."""
         return sorted([*self._pointers.plt_ranges, *self._pointers.slot_ranges])
 
     # ---- references of data
@@ -301,7 +307,7 @@ class References:
     def detects_features(self, number: int, libc_only: bool = False) -> bool:
         """Return whether a function detects CPU features, by itself or through symbols of the toolchain.
 
-        With `libc_only`, only the functions and variables by which the C library itself detects features count.
+        With `libc_only`, only the C library's functions and variables for this detection count.
         """
         return number >= 0 and any(self._is_detection(resolved, libc_only) for resolved in self.of(number))
 
