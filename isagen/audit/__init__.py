@@ -3,9 +3,10 @@
 A module imports only modules of its own line of this list and of the lines above it. The package `code` reads functions
 and references from a binary.
 
-- `findings`, `allowances`, `known_functions`: results; findings that people allow; functions of libraries
+- `findings`: results; `allowances`: what people allow; `known_functions`: functions of libraries, by name
 - `subject`: one binary under audit; `build_objects`: the objects that a build linked
-- rules: `reachable` (code that runs at load), `initialisers` (such code of levels), `by_level`, `boundaries`
+- rules: `reachable` (code that runs at load or exit), `initialisers` (such code of a level, before it is sealed),
+  `by_level` (all code), `boundaries` (references into and out of levels)
 - `records`: the features that a file is judged by
 - `binaries`: the audit of one binary, with a record or without
 - `builds`, `targets`, `files`: the targets of `isagen audit`

@@ -32,7 +32,7 @@ class Allowances:
     used: dict[str, set[str]] = field(default_factory=dict)
 
     def allows(self, symbol: str) -> bool:
-        """Return whether an entry allows the function, and add the function to `used`."""
+        """Return whether an entry allows a function or variable. If so, add `symbol` to `used`."""
         names = names_of(symbol) if self.entries else ()
         for entry in self.entries:
             if any(matches(name, entry.symbol) for name in names):
@@ -46,7 +46,7 @@ class Allowances:
 
 
 def read_allow_files(paths: Iterable[Path]) -> tuple[Entry, ...]:
-    """Read the entries of files of allowances. Raises `AuditError`, which names file and key."""
+    """Read the entries of files of allowances. For an invalid one, raises `AuditError`, which names file and key."""
     return tuple(entry for path in dict.fromkeys(paths) for entry in _read(path))
 
 
@@ -110,7 +110,10 @@ def unused(entries: Iterable[Entry], results: Sequence[Result]) -> list[str]:
 
 
 def _matches_file(entry: Entry, result: Result) -> bool:
-    """Return whether an entry is for a decoded file: its pattern matches the path, or an end of it after a slash."""
+    """Return whether an entry applies to a file, which must be decoded.
+
+    The entry's pattern for files, if it has one, must match the file's path, or what follows one of the path's slashes.
+    """
     parts = result.target.split("/")
     matching = not entry.file or any(matches("/".join(parts[i:]), entry.file) for i in range(len(parts)))
     return result.decoded and not result.empty and matching

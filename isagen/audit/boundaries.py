@@ -19,10 +19,10 @@ LINKER_TABLE = "_GLOBAL_OFFSET_TABLE_"
 
 
 def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
-    """Return the findings of references into a level from outside, and the targets of references out of levels.
+    """Return the findings of references into levels by code that may not name them, and the targets outside levels.
 
-    A function whose call is a finding has no second finding for its address. The targets are the addresses of code and
-    data of no level.
+    A function whose call is a finding has no second finding for its address. Levels that need no more than the baseline
+    have no findings. The targets are the addresses of code and data of no level to which code of levels refers.
     """
     beyond = _beyond_baseline(subject)
     code, references = subject.code, subject.references
@@ -94,7 +94,10 @@ def bindable_functions(subject: Subject) -> Iterator[Finding]:
 
 
 def stored_addresses(subject: Subject) -> list[Finding]:
-    """Return the findings of public data that contains addresses of a level's code, and of wrong registrations."""
+    """Return the findings of public data that contains addresses of a level's code, and of wrong registrations.
+
+    A registration is wrong if it points to anything but code of its level.
+    """
     code = subject.code
     beyond = _beyond_baseline(subject)
     prefixes = {level: KERNEL_SYMBOL.format(level=level) for level in subject.levels}
@@ -136,7 +139,7 @@ def undefined_names(subject: Subject, objects: BuildObjects) -> list[Finding]:
 
 
 def split_variables(subject: Subject, objects: BuildObjects) -> list[Finding]:
-    """Return the findings of variables that ordinary code and levels each have a copy of."""
+    """Return the findings of variables that code initialises, and of which ordinary code and levels have copies."""
     initialised, findings = objects.initialised_variables, {}
     for path in filter(is_binary, objects.others) if initialised else ():
         for name in (symbol.name for symbol in load_object(path).symbols if symbol.defined):

@@ -73,7 +73,7 @@ class BuildObjects:
 
     @cached_property
     def libraries(self) -> tuple[Path, ...]:
-        """The static libraries that this build does not make: the symbols in them are unknown."""
+        """The static libraries that this build does not make. Their symbols are not read."""
         return tuple(path for path in self._others if is_library_name(path.name) and path.is_file())
 
     def shown(self, path: Path) -> str:
@@ -121,12 +121,12 @@ class BuildObjects:
 
     @cached_property
     def private_names(self) -> Mapping[str, tuple[str, ...]]:
-        """The private names of levels before sealing and the levels that define each."""
+        """The levels that define each private name, by the name that it has before sealing."""
         return _levels_by_name({level: file.private_names for level, file in self.registrations.items()})
 
     @cached_property
     def initialised_variables(self) -> Mapping[str, tuple[str, ...]]:
-        """The variables that code initialises, as kernel sources name them, and the levels that define each."""
+        """The levels that define each weak variable that code initialises, by the variable's name before sealing."""
         return _levels_by_name({level: file.initialised_variables for level, file in self.registrations.items()})
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Auditing the files of a build folder, with the plan and the objects that they were built from."""
+"""Audits the files of a build folder, with the plan and the objects from which each file was built."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def build_of(path: Path) -> Path | None:
 
 
 def audit_build(folder: Path, baselines: Baselines, progress: Progress) -> Iterator[Result]:
-    """Audit the linked files in a build folder that have a record. Raises `AuditError` if there are none."""
+    """Audit the linked files in a build folder that have a record. Raises `AuditError` if there are none.
+
+    A file with code that no decoder reads counts too if it contains a build matrix.
+    """
     any_audited = False
     plans = find_plans(folder)
     paths = list(filter(is_binary, files_in(folder, WITHOUT_TARGETS)))
@@ -82,9 +85,10 @@ def without_code(binary: Binary) -> Result | None:
 
 
 def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
-    """Audit a linked file in a build folder, by the plan among `plans` that has its record, and by its objects.
+    """Audit a linked file in a build folder by its records, and by the objects of the plan that has one of them.
 
-    An unreadable plan, such as a stale one of an earlier isagen, raises `PlanError` only if no other has the record.
+    If none of the `plans` has one, the file is audited without objects. But if a plan is unreadable, such as a stale
+    one of an earlier isagen, raises `PlanError` instead.
     """
     records = records_of(binary)
     texts = {record.to_json() for record in records}

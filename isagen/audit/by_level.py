@@ -129,7 +129,7 @@ def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
     for number in subject.numbers():
         level = subject.level_of(number)
         allowed = subject.allowed_at(level)
-        if subject.levels_are_lost:  # then code of a level may follow a function of unknown size
+        if subject.levels_are_lost:  # what follows a function of unknown size may be of a level
             number = code.body(number)
         every = code.codes(number)
         if subject.is_undecodable(number, every):

@@ -22,11 +22,12 @@ SHOWN = 4  # the most features that a summary names for functions that are not j
 class Summary:
     """The audits of the files of one target.
 
-    - `state`: error; fail, for findings that fail the audit; skip, if isagen reads none of the files; or ok
+    - `state`: error, if a file could not be audited; fail, for findings that fail the audit; skip, if isagen reads none
+      of the files; or ok
     - `findings`: the number of findings by kind
     - `allowed`: the number of functions and findings that entries allowed
-    - `not_audited`: the number of files that isagen does not read, such as archives
-    - `problems`: the errors of files that could not be read
+    - `not_audited`: the number of files that isagen does not read or decode, such as archives
+    - `problems`: the errors of files that could not be audited
     - `counted`: by feature, the number of functions that need it and are not judged
     """
 

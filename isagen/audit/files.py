@@ -20,8 +20,8 @@ Progress = Callable[[str, int, int], None]
 
 WHEEL = ".whl"
 CONDA = ".conda"
-WHEELS = (WHEEL, CONDA)  # zip archives that are audited where they are found in a folder, too
-# The archives in a conda package, which are not unpacked: one has the files, one what describes the package.
+WHEELS = (WHEEL, CONDA)  # zip archives that are also audited if they are in a folder
+# The archives in a conda package: one contains its files, another its description. They are not unpacked.
 PACKED = re.compile(r"\.tar\.\w+\Z")
 # The first bytes of a Debian package, which is an `ar` archive as archives of objects are.
 DEBIAN = b"!<arch>\ndebian-binary"
@@ -43,7 +43,7 @@ PROCESSORS = {
 
 
 def files_in(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
-    """Yield the files in a folder, except in folders whose names end in one of `skipped`."""
+    """Yield the regular files in a folder, except in folders whose names end in one of `skipped`."""
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not skipped or not name.endswith(skipped))
         for name in sorted(names):
@@ -102,7 +102,7 @@ def packed_names(package: Path) -> list[str]:
 
 @contextmanager
 def unpacked(wheel: Path) -> Iterator[Path]:
-    """Unpack the binaries of a wheel into a temporary folder."""
+    """Unpack the binaries of a wheel into a temporary folder, and split universal ones into their parts."""
     with tempfile.TemporaryDirectory(prefix="isagen-audit-") as folder:
         try:
             with zipfile.ZipFile(wheel) as archive:

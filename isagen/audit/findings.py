@@ -26,12 +26,13 @@ UNDECODABLE = "undecodable"
 
 @dataclass(frozen=True)
 class Finding:
-    """One fault.
+    """One fault, or one thing that is unproven.
 
-    `symbol` is the linker's name of the function. `features` are those that the function needs without a check, and
-    `instruction`, at `address`, is the first instruction that needs one of them. `path` is the chain of calls to the
-    function from a root, which the loader runs, and `variable` a variable that this chain initialises. `level`,
-    `object` and `kernel` are empty if they are unknown. `cause` is one of CAUSES, or "".
+    `symbol` is the linker's name of the function or variable; for a whole build, it is the project's name or "".
+    `features` are those that the function needs without a check, and `instruction`, at `address`, is the first
+    instruction that needs one of them. `path` is the chain of calls to the function from a root, where code that runs
+    at load or exit starts, and `variable` a variable that this chain initialises. `level`, `object` and `kernel` are
+    empty if they are unknown. `cause` is one of CAUSES, or "".
     """
 
     kind: str
@@ -89,14 +90,14 @@ class Result:
       unknown; functions with unknown instructions are under UNDECODABLE
     - `allowed`: entries of isa.toml: (pattern, reason, number of functions that it allowed)
     - `outside`: functions and vtables of no level that code of levels refers to: all levels run one copy of them
-    - `decoded`: false if the file could not be read, or its code not decoded
+    - `decoded`: false if the file could not be read, or its code was not decoded
     - `problem`: the error, if the file could not be audited
     - `excused`: the findings that a file of allowances allows, by entry
     - `group`: the wheel or folder that the audit was called for, if the file is in one
     - `empty`: whether this is the result of a wheel or folder without machine code
-    - `calls`: names of functions of other files that the file calls at load
-    - `exports`: names of the file's functions that other files can call
-    - `recorded`: whether isagen built the file
+    - `calls`: of a file without a record, names of functions of other files that the file calls at load
+    - `exports`: of a file without a record, names of its symbols that other files can use
+    - `recorded`: false if the file has no record, so that it was judged by the user's baseline
     """
 
     target: str

@@ -2,7 +2,8 @@
 
 An initialiser receives no address of a level: it can pass on only addresses that its code names. If its code takes the
 address of level code, or of data that contains such an address, each other function or variable that its code names
-must be private to the level, or known to store no address (`known_functions`).
+must be private to the level, or known to store no address (`known_functions`). Objects whose initialisers may exchange
+addresses are judged as one.
 
 If any initialiser calls through a pointer, every function whose address an initialiser takes counts as run at load: its
 instructions and the names in its code are judged too. Virtual functions of classes that derive from a class of the C++
@@ -59,8 +60,9 @@ class Initialisers:
     """The code of a level that runs at load or exit.
 
     `objects` are the objects of the level. `defined` maps each name to the index of an object that defines it; several
-    objects may define a weak name. `private_names` are the names that no other level may use, and `lower_names` the
-    names of lower levels. Unless `links_are_audited`, all code beyond the baseline that runs at load is a finding here.
+    objects may define a weak name. `private_names` are the names that sealing makes private to the level, and
+    `lower_names` the names of lower levels that its objects use. Unless `links_are_audited`, all code beyond the
+    baseline that runs at load or exit is a finding here.
     """
 
     level: str
@@ -89,7 +91,7 @@ class Initialisers:
         self._reached.setdefault(index, ReachableCode(self.objects[index].subject)).follow(roots)
 
     def _further_roots(self) -> Iterator[tuple[int, Root]]:
-        """Yield (index of its object, root) for each function that running code calls, perhaps through a pointer."""
+        """Yield (index of an object, root in it) for each function that followed code calls or may call by pointer."""
         calls = ChainMap(*(reached.calls for reached in self._reached.values()))
         for name in sorted(calls.keys() & self.defined.keys()):
             index = self.defined[name]
@@ -149,8 +151,8 @@ class Initialisers:
     def _taken(self, index: int) -> Iterator[tuple[int, int, bool]]:
         """Yield the functions whose addresses the code of an object takes, directly or in data.
 
-        Each is (index of the function's object, its address, whether data with the address refers to a type of the C++
-        library).
+        Each is (index of the function's object, its address, whether the reference that leads to it also leads to a
+        type of the C++ library, as a reference to the vtable of a derived class does).
         """
         for function, references in self._reached[index].references.items():
             if is_of_instrumentation(self.objects[index].subject.code.name(function)):
@@ -164,7 +166,10 @@ class Initialisers:
                             yield owner, target, is_of_library
 
     def _is_function(self, index: int, target: int, direct: bool) -> bool:
-        """Return whether code at an address is a function: no jump table's label and, if `direct`, no destructor."""
+        """Return whether a function is at an address, and no label of a jump table.
+
+        A destructor whose address the code takes `direct`ly does not count: the address is for a call at exit.
+        """
         code = self.objects[index].subject.code
         if not code.functions.is_code(target):
             return False
@@ -178,7 +183,7 @@ class Initialisers:
         return replace(finding, kernel=self.objects[index].source, level=self.level)
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
-        """Yield a group's findings: its uses of lower levels, and one if it takes an address that it may store."""
+        """Yield a group's findings: its uses of lower levels, and one if an address that it takes may be stored."""
         stores = [store for index in group for store in self._stores(index)]
         for index, function, name in stores:
             if name in self.lower_names:
@@ -195,9 +200,9 @@ class Initialisers:
             yield replace(finding, symbol=symbol, detail=f"{finding.detail}; {what}")
 
     def _stores(self, index: int) -> Iterator[tuple[int, int, str]]:
-        """Yield the names that may store an address: (index of the object, function that uses the name, name).
+        """Yield (index of the object, function, name) for each name in a function that may store an address.
 
-        Names that are private to the level are left out.
+        Names that are private to the level, or that isa.toml allows, are left out.
         """
         allowances = self.objects[index].subject.allowances
         for function, references in self._reached[index].references.items():

@@ -27,7 +27,10 @@ def _patterns(table: str) -> Pattern[str]:
 
 
 def is_of_instrumentation(name: str) -> bool:
-    """Return whether a tool, such as a sanitizer, added the function, which passes addresses only to the tool's own."""
+    """Return whether a tool, such as a sanitizer, added the function.
+
+    Such a function passes addresses only to functions of the tool.
+    """
     return _patterns("instrumentation").match(name) is not None
 
 

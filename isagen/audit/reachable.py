@@ -72,7 +72,7 @@ class ReachableCode:
     def findings(self, *, foreign: bool = False) -> list[Finding]:
         """Return the findings.
 
-        The dispatch of a `foreign` file, which isagen did not build, is unknown. So two kinds of code are unproven
+        The dispatch of a `foreign` file, which isagen did not build, is unknown. So two more kinds of code are unproven
         there: code that runs after a test of a known variable of CPU features, and code beyond the baseline whose
         address reachable code takes.
         """
@@ -108,8 +108,8 @@ class ReachableCode:
         subject = self.subject
         finding = subject.finding_in(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
-        # `variable` is the first variable that a step refers to before its call of the next step. In the last step,
-        # references after the instruction that the finding shows count too.
+        # `variable` is the variable of the first step that has one. References count if they are before the step's call
+        # of the next step; in the last step, those after the instruction that the finding shows count too.
         variables = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,
@@ -207,7 +207,7 @@ class ReachableCode:
     def _unreached_beyond(self, number: int) -> Codes:
         """Return the codes of a function that are beyond the baseline.
 
-        There are none if the function is reached, if it runs only after the toolchain's own check, or for -1.
+        There are none for -1, for a function that is reached, and for one of the toolchain's that needs no check.
         """
         if number < 0 or number in self.when or self.subject.is_checked(number):
             return frozenset()

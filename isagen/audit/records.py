@@ -28,7 +28,7 @@ class Baseline:
     everywhere: bool = False
 
     def narrow(self, record: Record) -> Record:
-        """Return a record; if `everywhere`, without those features of the build's baseline that this baseline lacks."""
+        """Return `record`. If `everywhere` is true, leave out features of its baseline that this baseline lacks."""
         if not self.everywhere:
             return record
         return replace(record, baseline=tuple(name for name in record.baseline if name in self.features))
@@ -50,8 +50,8 @@ Baselines = Mapping[str, Baseline]
 def baseline_of(binary: Binary, baselines: Baselines) -> Baseline:
     """Return the baseline for the processor and the system of a file.
 
-    If it is not `everywhere`, the features of every CPU that runs the system are added. Raises `AuditError` if no
-    decoder reads the file's code.
+    The features of every CPU that runs the system are added, unless the baseline is `everywhere`. Raises `AuditError`
+    if no decoder reads the file's code.
     """
     name = decoder_of(binary.architecture, binary.shown).name
     baseline, system = baselines.get(name, NO_LIMIT), system_of(binary)
@@ -75,12 +75,16 @@ def records_of_build(build: Build) -> list[Record]:
 
 
 def merge(records: Sequence[Record]) -> Record:
-    """Return one record with the guarantees that all `records` of a file give."""
+    """Return one record that stands for all `records` of a file.
+
+    Its baseline has the features that all their baselines have. A level has the features that it has in every record
+    that lists it. The allowances are those of all.
+    """
     first = records[0]
     if len(records) == 1:
         return first
-    # The records of private modules decide, if there are any: a private module is opened only where its level is
-    # supported, so all its code may use the level's features.
+    # If there are records of private modules, they alone decide the baseline: a private module is opened only where its
+    # level is supported, so all its code may use the level's features.
     judging = [record for record in records if record.module] or records
     baseline = frozenset(judging[0].outside).intersection(*(record.outside for record in judging))
     levels: dict[str, tuple[str, ...]] = {}

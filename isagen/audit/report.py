@@ -10,15 +10,16 @@ from ..model.printable import CONTROLS
 from .data import readable, summaries
 from .findings import UNDECODABLE, Finding, Result
 
-SHOWN = 5  # what is shown without `every`: findings of one kind and cause, and names of code outside levels
-# Of a chain of more than LONGEST_CHAIN functions, the first and the last are shown.
+# Without `every`, the most findings of one kind and cause, and the most names of code outside levels, that are shown.
+SHOWN = 5
+# Of a chain of more than LONGEST_CHAIN functions, the FIRST_STEPS first and the LAST_STEPS last ones are shown.
 FIRST_STEPS, LAST_STEPS, LONGEST_CHAIN = 3, 2, 6
 
 
 def text_of(result: Result, *, every: bool = False, counted: bool = False) -> str:
     """Return one file's audit as text.
 
-    `every` shows all findings and whole chains of calls, instead of the first few findings of each kind and cause.
+    `every` shows all findings, whole chains of calls and all names of code outside levels, instead of some of each.
     `counted` names the functions that are not judged.
     """
     return _text(_target(result, every, counted))

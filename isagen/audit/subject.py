@@ -26,9 +26,9 @@ class Subject:
 
     `baseline` are the features that all of its code may use, and `levels` the features of each level. If the binary is
     an object of one level, `level` is that level. `objects` are those that a file was linked from, if they are
-    available. In the private module of a level, `module`, ordinary functions come from objects of that level.
-    `counted` maps a feature to the names of the functions that need the feature and are not judged, and UNDECODABLE to
-    the names of functions with unknown instructions.
+    available. If the binary is a level's private module, `module` is that level: ordinary functions are from the
+    level's objects. `counted` maps a feature to the names of the functions, and the addresses of other code, that need
+    the feature and are not judged. It maps UNDECODABLE to the names of functions with unknown instructions.
 
     Parameters `number` are the numbers of functions and pieces in `code`. Parameters `codes` are the decoder's numbers
     for encodings of instructions.
@@ -96,7 +96,7 @@ class Subject:
         return unsound
 
     def _runs_after_detection(self, number: int) -> bool:
-        """Return whether a function, one of its callees, or each of its callers detects CPU features."""
+        """Return whether a function, or each of its callers, detects CPU features or calls a function that does."""
         if self.references.detects_or_calls_detection(number):
             return True
         # Callers are searched only in a file with levels. In any other file, the search for callers would take as long
@@ -105,7 +105,7 @@ class Subject:
         return bool(callers) and all(map(self.references.detects_or_calls_detection, callers))
 
     def _callers(self, address: int) -> Iterator[int]:
-        """Yield the functions that call an address."""
+        """Yield the functions and pieces that call an address or jump to it."""
         for number in self.numbers():
             may_call = self.binary.relocatable or address in self.code.operand_addresses(number)
             if may_call and any(
@@ -114,12 +114,15 @@ class Subject:
                 yield number
 
     def is_checked(self, number: int) -> bool:
-        """Return whether a function is the toolchain's, and runs only after the toolchain's own check."""
+        """Return whether a function of the toolchain is known to need no check, or to run only after its own."""
         symbol = self.code.name(number)
         return any(matches(symbol, pattern) for pattern in self.sets.rules.checked)
 
     def is_undecodable(self, number: int, codes: Codes) -> bool:
-        """Return whether a function contains bytes that the decoder does not know: data, or newer instructions."""
+        """Return whether a function contains bytes that the decoder does not know: data, or newer instructions.
+
+        A function of unknown size is never undecodable, but its pieces may be.
+        """
         piece = self.code.piece(number)
         if piece is not None:
             return not piece.decodable

@@ -30,9 +30,10 @@ def audit_each(targets: Sequence[Path], baselines: Baselines, progress: Progress
 
 
 def require_audited(targets: Iterable[Path], results: Sequence[Result]) -> None:
-    """Raise `AuditError` if there are files with machine code, and a file cannot be read or no target is a folder.
+    """Raise `AuditError` if no file was decoded, unless a target is a folder and every file could be read.
 
-    A folder may contain files of other processors alone, as a package for these does.
+    A folder may contain files of other processors alone, as a package for these does. A folder or wheel without machine
+    code counts as decoded.
     """
     if any(result.decoded for result in results):
         return
@@ -52,7 +53,7 @@ def _not_read(name: str, shown: str) -> Result:
 
 
 def _parts(path: Path, shown: str, folder: Path) -> tuple[dict[Path, str], list[Result]]:
-    """Split a universal file into `folder`; return its parts with their names, and a result if one is not read."""
+    """Split a universal file into `folder`; return its parts by path, and a result if some parts are not read."""
     parts, are_all = split(path, folder)
     names = {part: shown.removesuffix(path.name) + part.name for part in parts}
     return names, [] if are_all else [_not_read(shown, UNIVERSAL)]
@@ -88,7 +89,7 @@ class _Audit:
         elif not target.is_file():
             raise AuditError("is no regular file", where=shown, remedy="give the file that contains the code")
         elif not is_binary(target) and (target.suffix in WHEELS or zipfile.is_zipfile(target)):
-            # A binary is no wheel, even if its last bytes look like a zip archive's, for which `is_zipfile` is true.
+            # `is_zipfile` is also true for a binary whose last bytes look like a zip archive's.
             yield from self._wheel(target, target.name)
         elif other_format(target) == UNIVERSAL:
             with TemporaryDirectory(prefix="isagen-audit-") as folder:
@@ -110,7 +111,10 @@ class _Audit:
             yield Result(shown, judged, decoded=False)
 
     def _folder(self, folder: Path, shown: str, in_wheel: bool = False) -> Iterator[Result]:
-        """Audit the files in a folder. An unpacked wheel has its universal files already split; it has no wheels."""
+        """Audit the files in a folder.
+
+        In an unpacked wheel (`in_wheel`), universal files are already split, and wheels are not audited.
+        """
         results: list[Result] = []
         code: dict[Path, str] = {}
         with TemporaryDirectory(prefix="isagen-audit-") as parts_folder:
