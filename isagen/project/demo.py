@@ -72,7 +72,7 @@ def run_demo(keep: Path | None = None) -> int:
 
 
 def _check_tools() -> None:
-    """Raise `ProjectError` if Meson is missing, or would find no C++ compiler."""
+    """Raise `ProjectError` if Meson is missing, or the C++ compiler: that of CXX, or else any of `CXX_COMPILERS`."""
     if importlib.util.find_spec("mesonbuild") is None:
         raise ProjectError(f"{sys.executable} has no Meson", where="demo", remedy="pip install meson ninja")
     names = os.environ.get("CXX", "").split()[:1] or CXX_COMPILERS
@@ -96,7 +96,10 @@ def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -
 
 
 def _compare(folder: Path, variable: str) -> int:
-    """Run each level, print its result and its speed, and return the exit status: 1 if a result differs."""
+    """Run each built level that this CPU supports, and print its result and its speed.
+
+    Return the exit status: 1 if a level did not run, or gave another result than the lowest level.
+    """
     package = next((folder / "site").rglob(f"{PACKAGE}/__init__.py"), None)
     if package is None:
         raise ProjectError("nothing was installed", where=str(folder / "site"))

@@ -1,4 +1,7 @@
-"""`isagen doctor`: checks the tools and files without which a build fails before Meson calls isagen."""
+"""`isagen doctor`: checks the tools and files that a project needs for builds, audits and sdists.
+
+Without most of them, a build fails before Meson calls isagen, which then cannot say why.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from ..processors.flags import compiler_family
 from ..processors.registry import processor_of_family, this_cpu_family
 from .meson_files import KERNELS, LINKS, MODULE, NAME, ONE_SET, SETS, Sources, without_comments
 
-# The oldest versions that the project is tested with.
+# The oldest versions that isagen is tested with.
 MESON = "1.0.1"
 COMPILERS = {"gcc": "11", "clang": "14"}
 # Packages in Debian and Fedora whose names differ from the program's.
@@ -89,7 +92,7 @@ def problem_of(error: IsagenError) -> Check:
 
 
 def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
-    """Check a program. It must be on PATH, unless builds are `isolated`: pip then installs it."""
+    """Check a program by any of `names`. It must be on PATH, unless builds are `isolated`: pip then installs it."""
     name = names[0]
     program = next(filter(None, map(shutil.which, names)), None)
     if program is None and isolated:
@@ -108,7 +111,7 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
 
 
 def _languages(sources: Sources) -> list[str]:
-    """Return the languages of the kernels that meson.build names. If it names no kernels, return C++ or C."""
+    """Return the languages of kernels that meson.build names, and C beside Fortran; if it names none, C++ or C."""
     suffixes = {Path(name).suffix for name in sources.kernel_names()}
     languages = {LANGUAGE_OF_SUFFIX[suffix] for suffix in suffixes if suffix in LANGUAGE_OF_SUFFIX}
     if not languages:
@@ -135,7 +138,10 @@ def _compiler(language: str, folder: Path) -> Check:
 
 
 def _pyproject(folder: Path) -> Iterator[Check]:
-    """Check that build-system.requires names the packages that pip has to install for isolated builds."""
+    """Check that build-system.requires names isagen and meson-python, which pip installs for isolated builds.
+
+    With another build backend than meson-python's, nothing is required.
+    """
     try:
         backend, requires = _build_system(folder)
     except ProjectError as error:
@@ -153,7 +159,7 @@ def _pyproject(folder: Path) -> Iterator[Check]:
 
 
 def _statements(sources: Sources, fragment: str) -> Iterator[Check]:
-    """Check the statements of meson.build: the kernels, the folder of the fragment, and the dependency."""
+    """Check that meson.build sets the kernels, enters the folder of the fragment, and uses the dependency."""
     several = bool(sources.find(SETS))
     kernels, dependency = ("isa_sets", "isa_kernels_deps") if several else ("isa_kernels", "isa_kernels_dep")
     main, inner = sources.above(fragment)
@@ -187,7 +193,7 @@ def _statements(sources: Sources, fragment: str) -> Iterator[Check]:
 
 
 def _files(sources: Sources, fragment: str) -> Iterator[Check]:
-    """Check that the files which `isagen init` writes are there, and that isagen's options are declared."""
+    """Check that files of `isagen init` are there and tracked by git, and that isagen's options are declared."""
     folder, use = sources.folder, sources.find(LINKS)
     options = next((name for name in ("meson.options", OPTIONS_FILE) if (folder / name).is_file()), OPTIONS_FILE)
     for name in (options, f"{fragment}/{NAME}", f"{fragment}/isa.toml", *([f"{fragment}/audit/{NAME}"] if use else [])):
@@ -201,7 +207,10 @@ def _files(sources: Sources, fragment: str) -> Iterator[Check]:
 
 
 def _tracked(folder: Path, names: Sequence[str]) -> Iterator[Check]:
-    """Check that git tracks files and folders, if it tracks meson.build: an sdist contains what git tracks."""
+    """Yield a failed check for each of isagen's files among `names`, and in folders of these, that git does not track.
+
+    An sdist contains what git tracks. If git does not track meson.build, nothing is checked.
+    """
     git = shutil.which("git")
     if git is None:
         return
@@ -218,7 +227,7 @@ def _tracked(folder: Path, names: Sequence[str]) -> Iterator[Check]:
 def _build_system(folder: Path) -> tuple[str, tuple[str, ...]]:
     """Return the build backend and the requirements in pyproject.toml; both are empty if there is no such file.
 
-    Raises `ProjectError` if the file cannot be read.
+    If the file names no build backend, the backend is "setuptools". Raises `ProjectError` if the file cannot be read.
     """
     path = folder / "pyproject.toml"
     if not path.is_file():

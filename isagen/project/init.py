@@ -1,6 +1,7 @@
 """`isagen init`: writes the Meson fragment, isa.toml and options into a project, or a project into an empty folder.
 
-Files that isagen wrote are updated. Files that the user edited are reported, and not changed.
+A later run updates the fragment and isagen's block of options, and keeps isa.toml. After the user edited the fragment,
+a run reports an error and writes nothing, unless --force is given.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from ..model.files import write_atomically, write_if_changed
 from ..rendering import render
 from .meson_files import EXTRAS, LINKS, MODULE, NAME, Sources, without_comments
 
-# The files of the fragment, each with its template, and with a pattern: a project whose meson.build files match the
-# pattern uses the file. Without a pattern, every project does.
+# The files of the fragment, each with its template and a regular expression: a project uses the file if one of its
+# meson.build files matches the expression. Every project uses a file whose expression is empty.
 FRAGMENT_FILES = {
     "meson.build": ("meson.build.j2", ""),
     "extras/meson.build": ("extras.meson.build.j2", EXTRAS),
@@ -34,7 +35,7 @@ FRAGMENT_FILES = {
 CHECKSUM = re.compile(r"(?<![^\n])\n?# isagen-checksum: ([0-9a-f]{16})\n\Z")
 OPTIONS_BEGIN = "# isagen: options, kept up to date by `isagen init`"
 OPTIONS_END = "# isagen: end of options"
-# The files of a new project. The template of each is called like the file, without a dot at the start.
+# The files of a new project. The name of each template is the file's name without a dot at the start, and with .j2.
 PROJECT_FILES = (
     *("pyproject.toml", "meson.build", "kernels/dot.h", "kernels/dot.cpp", "kernels/level.cpp", "src/core.cpp"),
     *("src/{name}/__init__.py", "tests/test_dot.py", "README.md", ".gitignore"),
@@ -51,10 +52,11 @@ PROJECT = re.compile(r"\bproject\s*\(\s*'((?:\\.|[^'\\\n])+)'")
 def init_project(
     folder: Path, *, name: str | None = None, fragment: str = "isagen", force: bool = False
 ) -> Iterator[str]:
-    """Set the project in `folder` up, or update it; yield a line for each file. A missing folder is made.
+    """Set the project in `folder` up, or update it. Yield a line for each file, and then what remains to be done.
 
-    `name` is that of a new project's package. `fragment` is the folder in `folder` for isagen's files. With `force`,
-    changed fragments are replaced. Every `ProjectError` is raised before anything is written.
+    A missing folder is made. `name` names a new project's package; in any project, the override variable in a new
+    isa.toml is named after it. `fragment` is the path of the folder for isagen's files, from `folder`. With `force`,
+    edited files of the fragment are replaced. Every `ProjectError` is raised before anything is written.
     """
     parts = PurePosixPath(fragment).parts
     if not parts or ".." in parts or not re.fullmatch(r"\w[\w./-]*", fragment):
@@ -148,7 +150,7 @@ def _scaffold(folder: Path, package: str, fragment: str) -> Iterator[tuple[str, 
 
 
 def _options(folder: Path) -> tuple[Path, str]:
-    """Return the path of the options file, and its text with a current block of isagen's options."""
+    """Return the path of the options file, and its text with isagen's options, unless the project declares these."""
     path = folder / "meson.options"
     if not path.exists():
         path = folder / "meson_options.txt"  # the only name that Meson 1.0 knows
@@ -167,7 +169,7 @@ def _options(folder: Path) -> tuple[Path, str]:
 
 
 def _where_pip_finds_isagen() -> Iterator[str]:
-    """Yield how pip's isolated builds find an isagen that was installed from a folder, if they do not find it yet."""
+    """Yield the commands by which pip's isolated builds find an isagen that was installed from a folder, if needed."""
     folder, _ = installed_from("isagen")
     searched = map(Path, os.environ.get("PIP_FIND_LINKS", "").split())
     if folder and not any(any(place.expanduser().glob("isagen-*.whl")) for place in searched):

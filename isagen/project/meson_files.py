@@ -23,14 +23,18 @@ STRING_OR_COMMENT = re.compile(r"'''.*?'''|'(?:\\.|[^'\\\n])*'|(#[^\n]*)", re.DO
 
 
 class Sources:
-    """The meson.build files of the project in `folder`, without build folders, other projects and fragments."""
+    """The meson.build files of the project in `folder`.
+
+    Build folders, hidden folders, subprojects and other projects are left out. Searches also leave out the folders of
+    fragments.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @cached_property
     def _all(self) -> dict[str, str]:
-        """The texts of all meson.build files of the project, also of fragments, without comments, by path."""
+        """The texts of all meson.build files, those of fragments too, without comments, by path."""
         texts: dict[str, str] = {}
         for root, folders, files in os.walk(self.folder):
             if "meson-private" in folders:  # a build folder
@@ -53,12 +57,12 @@ class Sources:
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """The texts of meson.build files that are not of fragments, without comments, by path."""
+        """The texts of meson.build files outside the folders of fragments, without comments, by path."""
         of_fragments = tuple(f"{folder}/" for folder in self.fragments)
         return {name: text for name, text in self._all.items() if not name.startswith(of_fragments)}
 
     def find(self, pattern: str) -> str:
-        """Return file and line of the first match of a regular expression, "" if there is none; outer folders first."""
+        """Return file and line of the first match of `pattern`, "" if there is none. Outer folders come first."""
         return next((place for place, _ in self._matches(pattern)), "")
 
     def _matches(self, pattern: str) -> Iterator[tuple[str, re.Match[str]]]:
@@ -74,7 +78,7 @@ class Sources:
         return str(place / NAME), str(path.relative_to(place))
 
     def kernel_names(self) -> list[str]:
-        """Return the strings of the first statement that sets isa_kernels."""
+        """Return the strings in the first statement that sets isa_kernels or isa_sets, up to its first `)` or `]`."""
         statements = (match[1] for _, match in self._matches(KERNELS + r"([^)\]]*)"))
         return re.findall(r"'([^']*)'", next(statements, ""))
 
