@@ -1,4 +1,8 @@
-"""Changes cells that depend on other cells or on the whole build: contained levels, whole modules, and shims."""
+"""Changes the cells of kernels after the verdicts of probes, and gives the flags that macros and shims need.
+
+Copies are left out at levels that the baseline contains, and at levels at which another source of a whole module is not
+built. A copy that cannot register its functions, such as a Fortran one, gets a shim: a C source that registers them.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +21,17 @@ def lacking_levels(language: str, verdicts: Mapping[tuple[str, str], Verdict]) -
 
 
 def define_flags(table: Table, level: str, lacking: Collection[str]) -> tuple[str, ...]:
-    """Return the -D flags of a kernel's macros at a level; `lacking` are the levels that the compiler cannot build."""
+    """Return -D flags for the macros of `Table.defines` at a level; `lacking` are levels the compiler cannot build."""
     return tuple(f"-D{macro}" for macro in table.defines(level, lacking))
 
 
 def contained_levels(
     languages: Collection[str], verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
 ) -> frozenset[str]:
-    """Return the levels that need only features of the `baseline` in each of the `languages`."""
+    """Return the levels that need only features of the `baseline` in each of the `languages`.
+
+    An unavailable verdict lists no features, so it excludes no level.
+    """
     if not baseline:
         return frozenset()
     beyond = {
@@ -38,8 +45,8 @@ def contained_levels(
 def without_contained(cells: Sequence[Cell], levels: Collection[str]) -> tuple[Cell, ...]:
     """Return the `cells` of a kernel, lowest level first, without copies that no CPU would select.
 
-    Every CPU supports `levels`, which the baseline contains. Of these, only the best and the lowest are built: a stub
-    calls the lowest if an override forbids all others.
+    The baseline contains `levels`, so every CPU that runs the program supports them. Of these levels, only the highest
+    and the lowest are built: a stub calls the lowest one if an override forbids all others.
     """
     contained = [cell for cell in cells if cell.verdict == BUILT and cell.level in levels]
     reason = f"the baseline contains it, and {contained[-1].level}, which runs in its place" if contained else ""
@@ -77,7 +84,7 @@ def whole_levels(rows: Sequence[KernelRow]) -> list[KernelRow]:
 
 
 def with_shim(source: str, cell: Cell) -> Cell:
-    """Return the `cell` of a kernel that isa.toml registers, with a shim if the copy's language has no macros."""
+    """Return a `cell` of a kernel for which isa.toml registers functions; with a shim if its copy cannot use macros."""
     if not cell.copy or takes_macros(source):
         return cell
     name = cell.copy.rpartition(f".{cell.level}.")[0]
@@ -85,10 +92,10 @@ def with_shim(source: str, cell: Cell) -> Cell:
 
 
 def shim_of(cell: Cell, kernel: KernelRow, verdicts: Mapping[tuple[str, str], Verdict], table: Table) -> Cell:
-    """Return the shim of a kernel's `cell` as another cell, with the flags of a C copy.
+    """Return a cell whose copy is the shim of a kernel's `cell`, with the flags of a C copy.
 
-    If C cannot be built at the level, the shim is compiled without the level's flags. A shim contains no code, so this
-    is harmless.
+    If C cannot be built at the level, the shim is compiled without the level's flags. This is harmless, because a shim
+    contains no code.
     """
     flags = cell.flags
     if kernel.language != "c":

@@ -20,11 +20,11 @@ COMPAT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "aten": ("ATen", ("ATen/native/DispatchStub.h",)),
 }
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-# A value of an alias: it is written into generated C.
+# A value of an alias. Other characters are refused, because the value is written into a string of generated C.
 WORD = re.compile(r"[A-Za-z0-9_.+-]+\Z")
 WILDCARD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 FUNCTION = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*\Z", re.ASCII)
-# The override variable (None: the table's), and its aliases.
+# The override variable (None: the table's; "": no variable), and its aliases.
 Override = tuple[str | None, tuple[Alias, ...]]
 
 
@@ -32,7 +32,7 @@ Override = tuple[str | None, tuple[Alias, ...]]
 class KernelConfig:
     """An entry of isa.toml for kernels. `levels` and additional compiler `args` are None if the entry lacks the key.
 
-    `register` maps stubs to functions, which isagen registers after it includes `header`.
+    `register` maps stubs to the functions that isagen registers for them, in a generated source that includes `header`.
     """
 
     levels: tuple[str, ...] | None = None
@@ -43,12 +43,12 @@ class KernelConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """A project's isa.toml. `override` is None if the project uses the table's variable.
+    """A project's isa.toml. `override` names the override variable: None for the table's, "" for no variable.
 
-    With `fold`, a copy with the same code as a lower level's is left out of the link. `withhold` is the name of a
-    function of the project that may withhold features of a CPU, or "". The keys of `kernels` are paths and patterns of
-    paths. The levels in `aliases` are not yet checked against the table. `levels_key` is the key of isa.toml that gives
-    `levels`: a set's or the project's. `sets` are the settings of the sets that have an entry.
+    With `fold`, a copy with the same code as a lower level's is left out of the link. `withhold` names the project's
+    function that may withhold features of a CPU at run time, "" if there is none. The keys of `kernels` are paths and
+    patterns of paths. The levels in `aliases` are not yet checked against the table. `levels_key` is the key of
+    isa.toml that gives `levels`: a set's or the project's. `sets` maps each set that has an entry to its settings.
     """
 
     path: Path
@@ -123,7 +123,10 @@ def load_config(path: Path) -> Config:
 
 
 def _of_set(name: str, section: Section, top: Section, project: Config) -> Config:
-    """Return the settings of a set of kernels: those that its section lacks are the `project`'s."""
+    """Return the settings of a set of kernels: those of its section, and the `project`'s for the rest.
+
+    `top` contains the project's own keys.
+    """
     override, aliases = _override(section, top)
     levels = section.strings("levels", project.levels)
     key = f"sets.{name}.levels" if "levels" in section else project.levels_key
@@ -132,7 +135,7 @@ def _of_set(name: str, section: Section, top: Section, project: Config) -> Confi
 
 
 def _register(kernel: Section) -> Mapping[str, str]:
-    """Read the functions that isagen registers, by stub."""
+    """Return the functions that isagen registers for an entry of kernels, by stub; check the entry's header, too."""
     section = kernel.section("register")
     functions: dict[str, str] = {}
     for name, value in section.texts().items():
@@ -166,9 +169,9 @@ def _expanded(stub: str, function: str) -> Iterator[tuple[str, str]]:
 
 
 def _override(top: Section, project: Section | None = None) -> Override:
-    """Read the override variable and its aliases, the one of highest priority first.
+    """Return the override variable and its aliases. If several aliases are set at run time, the first of them counts.
 
-    A key that `top` lacks is read from `project`, if `top` is a set's section.
+    `top` is the project's section, or a set's. A key that a set's section lacks is read from `project`.
     """
     keys = "override", "override_aliases"
     given, with_aliases = (top if project is None or key in top else project for key in keys)
@@ -183,7 +186,7 @@ def _override(top: Section, project: Section | None = None) -> Override:
 
 
 def _alias(section: Section, name: str) -> Alias:
-    """Read an alias: the meaning of every value, or a table of values."""
+    """Read an alias: a string is the meaning of every value; a table maps values to meanings: LEVEL or -LEVEL."""
     _check_variable(section, name, name)
     if not section.has_type(name, dict):
         always = section.string(name)
@@ -206,7 +209,7 @@ def _check_variable(section: Section, key: str, name: str) -> None:
 
 
 def _allow(audit: Section) -> tuple[Allowance, ...]:
-    """Read the functions that the audit allows, each with its reason."""
+    """Read the allowances: patterns of functions about which the audit reports nothing, each with its reason."""
     allowances = []
     for entry in audit.tables("allow"):
         allowance = entry.record(Allowance)

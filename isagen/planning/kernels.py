@@ -14,19 +14,20 @@ from ..model.errors import ConfigError, KernelError, did_you_mean
 from ..model.languages import language_of, takes_macros
 from .config import VARIABLE, WILDCARD, Config, KernelConfig
 
-# Wildcards as regular expressions: `**/` matches any number of folders, `*` and `?` match within a folder.
+# Wildcards as regular expressions: `**/` matches any number of folders, `**` any text, and `*` and `?` match within a
+# folder.
 WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 @dataclass(frozen=True)
 class Settings(KernelConfig):
-    """The settings of one kernel; `keys` maps the name of each to the key of isa.toml that sets it."""
+    """The settings of one kernel; `keys` maps the name of each setting to the key of isa.toml that gives it."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
 
 
 def settings_of(source: str, config: Config) -> Settings:
-    """Return a kernel's settings: each from the entry of its path, or else from the last pattern that sets it."""
+    """Return a kernel's settings: each from the entry of its path, or else from the last pattern that gives it."""
     entries = [key for key in config.kernels if key != source and matches(key, source)]
     entries += [source] if source in config.kernels else []
     settings: dict[str, Any] = {}
@@ -49,9 +50,11 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequence[str] = (), module: str = "") -> None:
-    """Raise `KernelError` for a kernel that cannot be built, or `ConfigError` for settings that apply to no kernel.
+    """Raise `KernelError` for a kernel that cannot be built, or `ConfigError` for wrong settings.
 
-    `other_kernels` are the kernels of other sets. `module` is the extension module that the kernels form, if any.
+    Settings are wrong if they apply to no kernel, register functions in a way that cannot work, or give a `module` a
+    wrong name or no source. `module` is the name of the extension module that the kernels form, "" if they form none.
+    `other_kernels` are the kernels of other sets.
     """
     if module and not VARIABLE.match(module):
         remedy = "use letters, digits and _; isa_subdir names the packages above it"
@@ -84,7 +87,7 @@ def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequenc
 
 
 def _check_register(source: str, settings: Settings) -> None:
-    """Raise `ConfigError` for a registration of a kernel `source` that cannot work."""
+    """Raise `ConfigError` if isa.toml registers functions of Fortran or assembly in a way that cannot work."""
     if takes_macros(source):
         return
     where = settings.keys.get("register", "")
@@ -103,8 +106,8 @@ def _check_register(source: str, settings: Settings) -> None:
 def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
     """Return a unique name for the copies of each kernel.
 
-    The name is the kernel's file name, preceded by as many of its folders as distinguish it from other kernels. The
-    set's name comes first, because the copies of all sets are in one folder.
+    The name is the kernel's file name, preceded by as many of its folders as distinguish it from other kernels. If they
+    do not, a number precedes them. The set's name comes first, because the copies of all sets are in one folder.
     """
     start = f"{kernel_set}." if kernel_set else ""
     names = {source: posixpath.basename(source) for source in kernels}

@@ -1,4 +1,4 @@
-"""The known bugs of a build's compilers: the levels that each affects, and the kernels that it may affect."""
+"""The known bugs of a build's compilers: the levels that each may affect, and warnings about kernels."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def known_bugs(
     macros: Mapping[str, Collection[str]],
     plan: Plan,
 ) -> Iterator[tuple[KnownBroken, str, tuple[str, ...]]]:
-    """Yield each known bug of a compiler that affects built levels, with the compiler's language and these levels.
+    """Yield each `known` bug that may affect built levels, with its compiler's language and these levels.
 
-    `macros` are the macros that the compiler of each language predefines.
+    Bugs that make levels unavailable are left out. `macros` are those that the compiler of each language predefines.
     """
     for bug in (one for one in known if one.effect == NOTE):
         for language, compiler in compilers.items():
@@ -35,7 +35,10 @@ def bug_warnings(
     plan: Plan,
     texts: Mapping[str, str],
 ) -> Iterator[str]:
-    """Yield a warning for each kernel whose text, in `texts` by source, contains a word of a known bug."""
+    """Yield a warning for each kernel that is built at a level of a bug in `found`, and contains a word of the bug.
+
+    `texts` are the kernels' texts by source.
+    """
     for bug, language, levels in found:
         for kernel in (one for one in plan.kernels if one.language == language):
             built = [cell.level for cell in kernel.cells if cell.verdict == BUILT and cell.level in levels]

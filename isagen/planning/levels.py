@@ -21,7 +21,7 @@ OF_NUMPY = {
     "min": "name the levels, or write none for the baseline alone",
     "detect": "leave it out: the baseline is always what CFLAGS and CXXFLAGS turn on",
 }
-# Keywords with a minus sign, which only levels may have, with the remedy for each.
+# Keywords with a minus sign, with the remedy for each: only a level may have a minus sign.
 MINUS = {
     "-all": "write none, for the lowest level alone",
     "-none": "write all",
@@ -38,12 +38,12 @@ def select_levels(
     """Return the levels that `words` select, read from left to right.
 
     `all` switches on every level, and `none` switches off every level but the lowest. `NAME` or `+NAME` switches a
-    level on, and `-NAME` switches it off. The word `native` switches on the levels that the build machine supports; the
-    argument `native` maps levels to the features that this machine lacks. An empty list, or one that starts with
-    `-NAME`, starts from `all`. Words are separated by spaces or commas, and their case is ignored. With `lowest_too`,
-    the lowest level is always on; otherwise a list that starts with `NAME` selects only levels that it names. Raises
-    `ConfigError` for an unknown name, for both `NAME` and `-NAME`, and with `lowest_too` for `-NAME` of the lowest
-    level.
+    level on, and `-NAME` switches it off; the name of another architecture's level selects nothing. The word `native`
+    switches on the levels that the build machine supports; the argument `native` maps levels to the features that this
+    machine lacks, and is None if the word is not allowed. An empty list, or one that starts with `-NAME`, starts from
+    `all`. Words are separated by spaces or commas, and their case is ignored. With `lowest_too`, the lowest level is
+    always on; otherwise a list that starts with `NAME` selects only levels that it names. Raises `ConfigError` for an
+    unknown or forbidden word, for both `NAME` and `-NAME`, and with `lowest_too` for `-NAME` of the lowest level.
     """
     tokens = level_words(words)
     for token in tokens:
@@ -103,9 +103,10 @@ def level_or_minus(word: str, table: Table, where: str, *keywords: str) -> str:
 
 
 def aliases_of(config: Config, table: Table) -> tuple[Alias, ...]:
-    """Return the aliases with levels as the table writes them, without levels of other architectures.
+    """Return the aliases with levels as the table spells them.
 
-    Raises `ConfigError` for an unknown level, and if a value switches off the lowest level.
+    A value that means a level of another architecture is left out, and so is an alias whose `always` means one. Raises
+    `ConfigError` for an unknown level, and if a value switches off the lowest level.
     """
     aliases = []
     for alias in config.aliases:
@@ -120,8 +121,9 @@ def aliases_of(config: Config, table: Table) -> tuple[Alias, ...]:
 def check_required(plan: Plan, words: str, table: Table, limit: str) -> None:
     """Raise `ConfigError` if a level that `words` require is built for no kernel, or is unavailable for one.
 
-    The words are those of `select_levels`; without words, no level is required. A level of another architecture is
-    never built. `limit` is the reason if only the lowest level is built.
+    The words are those of `select_levels`; without words, no level is required. A required level of another
+    architecture is an error, because it is never built. `limit` is the reason why only the lowest level is built, "" if
+    every level is tried.
     """
     tokens = level_words([words])
     required = select_levels(tokens, table, REQUIRE) if tokens else frozenset()

@@ -35,7 +35,10 @@ NO_SOURCE = "by isa.toml: no kernel source is for it"
 
 @dataclass(frozen=True)
 class CopyOptions:
-    """Options of copies and shims at all levels. `include_option` precedes a folder; `flags` are by language."""
+    """Options of copies and shims at all levels: `flags` by language, and `include_option`, which precedes a folder.
+
+    For Fortran, -I precedes a folder.
+    """
 
     include_option: str = "-iquote"
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -62,10 +65,11 @@ def make_plan(
 
     `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root` is
     the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
-    to its path from the build folder's root. `other_kernels` are the kernels of other sets. `module` is the extension
-    module that the kernels form, if any. `baseline` are the features that code without a level's flags may use.
-    If isa_levels contains the word native, `native` maps levels to their features that the build machine's CPU or OS
-    lacks. Raises `ConfigError` and `KernelError`.
+    to its path from the build folder's root. `other_kernels` are the kernels of other sets. `sealed` is whether the
+    build seals objects. `module` is the name of the extension module that the kernels form, "" if they form none.
+    `baseline` are the features that code without a level's flags may use. If isa_levels contains the word native,
+    `native` maps each level to those of its features that the build machine's CPU or OS lacks. Raises `ConfigError` and
+    `KernelError`.
     """
     check_kernels(kernels, config, other_kernels, module)
     names, generated = copy_names(kernels, kernel_set), generated or {}
@@ -86,7 +90,7 @@ def make_plan(
             where = settings.keys["levels"]
             disabled = _disabled(settings.levels, table, where, lowest_too=False, by=ENTRY) | disabled
         if not sealed and not takes_macros(source):
-            # Without the seal, the linker merges the global functions of all levels. Those of C and C++ can be static.
+            # Without the seal, the linker merges the global functions of all levels. C and C++ functions can be static.
             disabled |= {level: Cell(level, DISABLED, UNSEALED) for level in table.names()[1:]}
         cells = tuple(
             disabled.get(level) or _cell(level, verdicts[level, language], (*defines[level, language], *args), name)
@@ -131,13 +135,13 @@ def make_plan(
 
 
 def _disabled(words: Iterable[str], table: Table, where: str, lowest_too: bool = True, by: str = "") -> dict[str, Cell]:
-    """Return the cells of the levels that the `words` of a setting at `where` switch off."""
+    """Return the cells of the levels that the `words` of a setting at `where` switch off; `by` is that of `Cell`."""
     selected = select_levels(words, table, where, lowest_too)
     return {level: Cell(level, DISABLED, f"by {where}", by=by) for level in table.names() if level not in selected}
 
 
 def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] | None) -> dict[str, Cell]:
-    """Return the cells of the levels that the Meson option switches off."""
+    """Return the cells of the levels that the Meson option isa_levels switches off; `native` is that of `make_plan`."""
     selected = select_levels((words,), table, OPTION, native=native)
     why = {level: f": this CPU or OS lacks {' '.join(names)}" for level, names in (native or {}).items() if names}
     named, own = ({name.upper() for name in names} for names in (level_words((words,)), table.names()))
@@ -158,7 +162,10 @@ def _cell(level: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cel
 def _level_rows(
     table: Table, kernels: Sequence[KernelRow], verdicts: Mapping[tuple[str, str], Verdict]
 ) -> Iterable[LevelRow]:
-    """Yield the row of each level: the best verdict of a kernel, and the flags and features of all languages."""
+    """Yield the row of each level: the best verdict that a kernel has there, the flags of each language, the features.
+
+    The features are those that the table requires, and those that the flags of any language turn on.
+    """
     languages = dict.fromkeys(kernel.language for kernel in kernels)
     lacking = (
         frozenset.intersection(*(lacking_levels(one, verdicts) for one in languages)) if languages else frozenset()
@@ -201,7 +208,7 @@ def _units(
     kernel_set: str,
     verdicts: Mapping[tuple[str, str], Verdict],
 ) -> Iterable[Unit]:
-    """Group the copies by level, by folders for quoted includes, and by the kernel's own arguments."""
+    """Yield units. The copies of one have the same level, folders for quoted includes, and arguments of the kernel."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], dict[str, list[Cell]]] = {}
     for number, level in enumerate(table.names()):
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
@@ -233,9 +240,9 @@ def _units(
 def _quote_folders(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
     """Return the folders where copies look for quoted includes, from the build folder's root.
 
-    Compilers look beside an included source, so a copy that includes its source needs no folder, unless the copy itself
-    includes a header for registrations. For a generated source, its folder in the build comes first, then the same
-    folder in the project.
+    Compilers search the folder of the file that contains an include. So a copy that includes its source needs no
+    folder, unless the copy itself includes a header for registrations. The folder of a generated source in the build
+    comes first, and then the same folder in the project.
     """
     if kernel.included and not kernel.header:
         return ()
