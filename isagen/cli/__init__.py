@@ -1,3 +1,3 @@
-"""The command line: modules of commands, and `main`, the one place that turns an error into an exit."""
+"""The command line: modules of commands, and `main`, which turns errors that stop a command into exit statuses."""
 
 from .main import main as main

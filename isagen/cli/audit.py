@@ -1,4 +1,7 @@
-"""`isagen audit`: reports instructions in compiled code that a CPU may lack and that no check at run time covers."""
+"""`isagen audit`: reports instructions in compiled code that a CPU may lack and that no check at run time covers.
+
+It also reports other ways for a level's code to run without a check of the CPU, such as calls that go past a stub.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ STATUS = "exit status: 0 without findings of the kinds of --fail-on, 1 with some
 
 
 def _kinds_text() -> str:
-    """Return the list of the kinds of findings for the help text."""
+    """Return the end of the help text: the kinds of findings, and the exit statuses."""
     column = max(map(len, KINDS)) + 2
     lines = (f"  {kind:{column}}{meaning}" for kind, (meaning, _) in KINDS.items())
     return "\n".join(("kinds of findings:", *lines, "", STATUS))
@@ -125,9 +128,9 @@ def kinds_of(text: str) -> Collection[str] | None:
 
 
 def _baselines(option: str | None) -> Baselines:
-    """Return the baseline of each processor: the level that --baseline names, or else the processor's lowest level.
+    """Return the baseline of each processor: the level of --baseline if the processor has it, or else the lowest level.
 
-    Raises `AuditError` if no processor has the level.
+    Raises `AuditError` if no processor has the level of --baseline.
     """
     tables = [load_table(name, Path.cwd(), "--baseline") for name in baseline_tables()]
     wanted = re.sub("[-.]", "_", (option or "").upper())

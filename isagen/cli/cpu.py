@@ -1,4 +1,4 @@
-"""`isagen cpu`: shows which level runs here, which others CPU and OS support, or the features that they have."""
+"""`isagen cpu`: shows which level runs here, which levels CPU and OS support, or which features they have."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def ipex_text(cpu: Cpu) -> str:
-    """Return what IPEX's tool cpu_features writes: registers, states that the OS saves, and IPEX's list of features."""
+    """Return what IPEX's tool cpu_features writes.
+
+    These are the registers, whether the OS saves each state, and whether the CPU has each feature of IPEX's list.
+    """
     report = cpu.features.report
     lines = [f"{name.upper()}: {value:016x}" for name, value in cpu.registers.items()]
     lines += [f"os --> {name}: {json.dumps(state in cpu.saved)}" for name, state in report.os.items()]
@@ -100,7 +103,7 @@ def levels_data(table: Table, missing: Mapping[str, tuple[str, ...]]) -> dict[st
 
 
 def _best(missing: Mapping[str, tuple[str, ...]]) -> str | None:
-    """Return the highest level that CPU and OS support."""
+    """Return the highest level that CPU and OS support, None if they support no level."""
     return next((name for name in reversed(list(missing)) if not missing[name]), None)
 
 

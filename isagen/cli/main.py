@@ -1,4 +1,7 @@
-"""Runs the command that the arguments name. Only this module turns an error into an exit status."""
+"""Runs the command that the arguments name. An error that stops a command becomes a message and an exit status here.
+
+The parser itself exits if arguments are wrong, and `isagen audit` goes on with other files if it cannot read one.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from .output import flush, wrapped
 
 # The command that the Meson fragment calls; help and messages do not name it.
 FOR_MESON = "configure"
-CANNOT = 2  # the exit status of a command that cannot do its work; 1 means that it did, and found something
+CANNOT = 2  # the exit status of a command that cannot do its work; 1 means that the command worked, and found something
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

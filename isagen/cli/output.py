@@ -15,11 +15,13 @@ from typing import Any, TextIO
 
 from ..model.printable import CONTROLS, SURROGATES
 
+# What `str.translate` replaces in text for the standard output: control characters, except line ends and tabs, and
+# surrogates.
 UNSAFE = {number: shown for number, shown in CONTROLS.items() if chr(number) not in "\n\t"} | SURROGATES
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
-    """Add the options -o and, if there are several `formats`, --format; the first is the default."""
+    """Add the option -o and, if `formats` are given, the option --format; the first of them is its default."""
     if formats:
         named = f"{', '.join(formats)}; default: {formats[0]}"
         parser.add_argument("--format", choices=formats, default=formats[0], metavar="FORMAT", help=named)

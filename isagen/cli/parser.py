@@ -1,4 +1,7 @@
-"""The parser of isagen's arguments. It wraps help to the terminal's width, and does not parse a command after `--`."""
+"""The parser of isagen's arguments. It wraps help to the terminal's width.
+
+For commands of isagen that run a user's command, it takes the words after `--` as they are.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +24,22 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return "\n".join(self._fill_line(indent + line, width) for line in text.splitlines())
 
     def _fill_line(self, line: str, width: int) -> str:
-        margin = " " * (len(line) - len(re.sub(r"^ *(\S+  +)?", "", line)))  # a name and two spaces are a column
+        # Two spaces after the first word make it a column: continuation lines begin where the text after it begins.
+        margin = " " * (len(line) - len(re.sub(r"^ *(\S+  +)?", "", line)))
         return textwrap.fill(line, width, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False)
 
 
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors refer to the help.
 
-    If `rest` is set, the result's attribute of that name gets all arguments after `--`, which may start with a dash:
-    argparse would read such arguments as options.
+    `rest` is the name of the result's attribute that gets all arguments after `--`, or "". These arguments may start
+    with a dash, and argparse would read them as options.
     """
 
     rest: str = ""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, and then set the `rest`."""
+        """Parse the arguments before `--` as argparse does; the attribute that `rest` names gets those after it."""
         words = list(sys.argv[1:] if args is None else args)
         end = words.index("--") if self.rest and "--" in words else len(words)
         options, unknown = super().parse_known_args(words[:end], namespace)

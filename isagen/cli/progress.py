@@ -8,7 +8,7 @@ from typing import Self
 from rich.console import Console
 from rich.text import Text
 
-NARROWEST = 20  # the smallest number of columns for a name
+NARROWEST = 20  # a name gets at least this number of columns, even if the line is then too long
 
 
 class Progress:
@@ -26,7 +26,7 @@ class Progress:
         self._status.stop()
 
     def show(self, name: str, number: int, total: int) -> None:
-        """Show the name of a file or run, and its number of `total`, unless `total` is 0."""
+        """Show the name of a file or run, after "`number` of `total`" unless `total` is 0."""
         if self._shown:
             count = f"{number} of {total}  " if total else ""
             room = max(self._console.width - 4 - len(count), NARROWEST)
