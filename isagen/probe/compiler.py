@@ -1,4 +1,4 @@
-"""One compiler: its identity, its macros, and whether it compiles a source. The programs that it builds never run."""
+"""One compiler: its identity, its macros, and whether it builds a source. The programs that it builds never run."""
 
 from __future__ import annotations
 
@@ -52,8 +52,9 @@ class Compiler:
     """A compiler of one language, as Meson knows it.
 
     `command` includes wrappers such as ccache. `args` are the project's own arguments (`CFLAGS`, `-Dc_args`), which
-    probes use too. `dialect` is the spelling of options: `gnu` or `msvc`. clang-cl accepts both: `spelled` returns
-    options of `gnu` as clang-cl accepts them. `linker` is Meson's name of the project's linker, such as ``ld.lld``.
+    probes use too. `dialect` is how the compiler's options are written: `gnu` or `msvc`. clang-cl accepts both:
+    `spelled` returns options of `gnu` as clang-cl accepts them. `linker` is Meson's name of the project's linker, such
+    as ``ld.lld``.
     """
 
     language: str
@@ -82,11 +83,12 @@ class Compiler:
     def quiet_args(self) -> tuple[str, ...]:
         """The project's arguments without those about warnings, which are meant for the project's code, not probes.
 
-        Clang does not warn about those that a probe does not use: options of sanitizers need Meson's b_sanitize, which
-        probes lack.
+        For Fortran, no options but -m, -B, -O and --sysroot remain. Clang from version 14 is told not to warn about
+        arguments that have no effect on a probe: an option for a sanitizer, for example, has none without Meson's
+        b_sanitize, which probes do not use.
         """
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
-        if self.language == "fortran":  # the C compiler warns about options for Fortran
+        if self.language == "fortran":  # probes of Fortran are in C, and the C compiler warns about Fortran's options
             warning = re.compile(r"-(?!m|B|O|-sysroot)")
         args = tuple(arg for arg in self.args if not warning.match(arg))
         if args and self.id == "clang" and in_range(self.version, ">=14"):
@@ -100,7 +102,10 @@ class Compiler:
         return bool(lto_args) and not lto_args[-1].startswith("-fno") and not lto_args[-1].endswith("-")
 
     def run(self, args: Sequence[str]) -> Outcome:
-        """Call the compiler with `args`, with messages in English, and return the outcome."""
+        """Call the compiler with `args`, with messages in English, and return the outcome.
+
+        Raises `CompilerError` if the compiler cannot be started, or finds no space to write.
+        """
         command = [*self.command, *args]
         environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": ""}
         try:
@@ -136,7 +141,8 @@ class Compiler:
     def baseline_macros(self) -> Mapping[str, str]:
         """The macros that the compiler predefines under the project's arguments, without flags of levels.
 
-        They are empty if the compiler cannot list its macros.
+        They are empty for MSVC, for a Fortran compiler that is not GCC's or lacks a C compiler, and for an unknown
+        compiler that cannot list its macros.
         """
         if self.dialect == "msvc":
             return {}
@@ -168,7 +174,10 @@ class Compiler:
             return self.run([*self.quiet_args, *flags, strict, *self._object(source.parent), *self._input(source)])
 
     def compiles(self, args: Sequence[str] = ()) -> bool:
-        """Return whether the compiler compiles an empty source with `args` and options that every compiler has."""
+        """Return whether the compiler compiles an empty source with the project's arguments and `args`.
+
+        All other options are those that every compiler of the `dialect` has.
+        """
         with self._source("empty", "int isagen_empty;\n") as source:
             outcome = self.run([*self.args, *args, *self._object(source.parent), *self._input(source)])
             return outcome.ok and source.with_suffix(".o").is_file()
@@ -199,9 +208,9 @@ class Compiler:
 
     @cached_property
     def _linker_option(self) -> tuple[str, ...]:
-        """The option that selects the project's linker, if the compiler finds no `ld`.
+        """The option that selects the project's linker, such as -fuse-ld=lld, if the compiler finds no `ld`; or none.
 
-        Meson adds such an option to links, but not to the `args`.
+        Meson adds such an option to links, but `args` do not contain it.
         """
         if not self.linker.startswith("ld.") or self.program("ld"):
             return ()
@@ -224,7 +233,7 @@ class Compiler:
 
     @cached_property
     def identity(self) -> str:
-        """A text that changes with the compiler, its assembler and its linker."""
+        """A text that changes with the compiler, its assembler, its linker, and the variables of `ENVIRONMENT`."""
         parts = [self.id, self.version, self.run(["--version"]).out]
         tools = [shutil.which(part) for part in self.command] + [self.program("as"), self.program("ld")]
         parts += self._linker_option
@@ -240,8 +249,9 @@ class Compiler:
 def find_compiler(language: str, command: Sequence[str]) -> Compiler:
     """Return the compiler that `command` calls, with its id and version.
 
-    Raises `CompilerError` if there is no such compiler, or if it is neither GCC nor Clang and compiles nothing when
-    called with options of GCC.
+    A compiler that is neither GCC nor Clang gets the program's file name as id, and "" as version. Raises
+    `CompilerError` if there is no such program, or if it is neither GCC nor Clang and compiles nothing when called with
+    options of GCC.
     """
     program = command[0] if command else ""
     if shutil.which(program) is None:

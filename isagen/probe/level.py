@@ -1,8 +1,8 @@
 """Probes one level with a compiler: whether the compiler can build the level, and which features its flags turn on.
 
-A probe compiles, assembles and links a program as the build does, with the project's arguments and the level's flags.
-The program uses the results of its intrinsics, so that no compiler leaves them out. Warnings are errors. The program
-is never run.
+A probe compiles, assembles and links a program as the build does: with the project's arguments, and until the link with
+the level's flags. Warnings of the compiler are errors. The program uses the results of its intrinsics, so that no
+compiler leaves these out. It is never run.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def verdict_without_run(table: Table, level: Level, compiler: Compiler) -> Verdi
 
 
 def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
-    """Return the verdict on a level by its flags and by the macros that they define, before its program is built."""
+    """Return the verdict on a level by its flags and the macros under them; `build_probe` then builds the program."""
     flags, dropped = _usable_flags(table, level, compiler)
     macros, reason = compiler.baseline_macros, ""
     if flags:
@@ -58,7 +58,7 @@ def check_flags(table: Table, level: Level, compiler: Compiler) -> Verdict:
 
 
 def build_probe(table: Table, level: Level, provisional: Verdict, compiler: Compiler) -> Verdict:
-    """Return the final verdict on a level: the `provisional` one, available by its flags, if its program builds too."""
+    """Return the final verdict on a level: the `provisional` one, or unavailable if its program fails to build."""
     outcome = compiler.build(probe_text(table, [level]), provisional.flags)
     return provisional if outcome.ok else replace(provisional, available=False, reason=_failure(outcome), features=())
 

@@ -1,4 +1,4 @@
-"""Probes every level of a table with each compiler, in parallel, unless the cache has a valid verdict.
+"""Probes the levels of a table with each compiler, in parallel, except levels whose verdict is cached or needs no run.
 
 A probe spends nearly all of its time on the headers of intrinsics. To read the headers once, one program probes a group
 of levels. It contains the intrinsics of all these levels, is compiled and assembled under the flags of the highest
@@ -86,7 +86,7 @@ def _key(table: Table, compiler: Compiler) -> str:
 
 
 def groups_of(table: Table, available: Mapping[str, Verdict]) -> list[dict[str, Verdict]]:
-    """Return the verdicts on levels that are `available` by their flags, in groups, the highest level of each first.
+    """Return the verdicts on levels that `check_flags` found available, in groups, each with its highest level first.
 
     The highest level of a group requires the other levels, and has all their flags.
     """
@@ -102,7 +102,7 @@ def groups_of(table: Table, available: Mapping[str, Verdict]) -> list[dict[str, 
 
 
 def _probe_group(table: Table, compiler: Compiler, group: Mapping[str, Verdict]) -> Mapping[str, Verdict]:
-    """Return the final verdicts on a group's levels, by one program for all, or by one for each if that fails."""
+    """Return the final verdicts on a group's levels, by one program for all, or one for each if the first one fails."""
     highest = next(iter(group.values()))
     if len(group) > 1 and compiler.build(probe_text(table, map(table.level, group)), highest.flags).ok:
         return group
@@ -123,7 +123,7 @@ def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) 
 
 
 def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
-    """Return the verdict on the lowest level; without its flags if the limit is `foreign` or they are rejected."""
+    """Return the verdict on the lowest level; without flags if the limit is `foreign` or the compiler rejects them."""
     flags = () if limit.foreign else table.lowest.flags.get(compiler.dialect, ())
     flags = flags if flags and compiler.accepts(flags).ok else ()
     features: Iterable[str] = ()
@@ -136,6 +136,6 @@ def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
 
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
-    """Return the features that code may use if it is compiled without flags of a level."""
+    """Return the features that code may use if one of the `compilers` compiles it without flags of a level."""
     macros = {name: value for compiler in compilers for name, value in compiler.baseline_macros.items()}
     return table.features.turned_on(macros)
