@@ -1,4 +1,4 @@
-"""The report of a run: each program or module that was loaded, the level that it used, and the build that it is of."""
+"""Runs a command at a level, reads which programs and modules it loaded, and finds whether these are of a build."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from ..matrix.built import matrices_in
 from ..model.errors import IsagenError, ProjectError
 from ..model.matrix import Matrix
 
-# The environment variable that names the report. Each program or module, when loaded, adds a line
-# "VARIABLE LEVEL BEST PATH" to this file (templates/isa_override.c.j2).
+# The environment variable that names the report. On Linux, each program or module with a dispatch source, when loaded,
+# adds a line "VARIABLE LEVEL BEST PATH" to this file (templates/isa_override.c.j2).
 REPORT = "ISAGEN_TEST_REPORT"
 
 
 @dataclass(frozen=True)
 class Load:
-    """A program or module that was loaded: the `file`, the `level` that it used, and the `best` level of its CPU."""
+    """A program or module that was loaded, and the `level` that it used.
+
+    `best` is the best level that CPU and OS support by its detection, and `file` its path; both are "" if unknown.
+    """
 
     level: str
     best: str
@@ -34,8 +37,8 @@ def run_with_level(
 ) -> tuple[int, list[Load]]:
     """Run a command with the level in the environment `variables`; return its status, and what it loaded.
 
-    The command's output goes to the file descriptor `output`: not to stdout, which with --format json contains only
-    isagen's results.
+    The command's standard output goes to the file descriptor `output`, by default the standard error: with --format
+    json, the standard output contains only isagen's results.
     """
     with tempfile.TemporaryDirectory(prefix="isagen-test-") as folder:
         report = Path(folder, "report")
@@ -55,8 +58,9 @@ def run_with_level(
 def is_of_build(file: str, matrices: Iterable[Matrix]) -> bool:
     """Return whether a loaded file contains the kernels of one of the `matrices`, compiled to the same code.
 
-    Installing and stripping change neither; a build of other sources or with other options has other code. A file that
-    the command deleted or overwrote after it was loaded cannot be compared, and counts.
+    Installing and stripping change neither the kernels nor their code; a build of other sources or with other options
+    has other code. A file that was deleted after it was loaded, or a binary that cannot be read, cannot be compared:
+    the result is True.
     """
     path = Path(file)
     if file and not path.exists():
@@ -71,7 +75,10 @@ def is_of_build(file: str, matrices: Iterable[Matrix]) -> bool:
 
 
 def _same_code(one: Matrix, other: Matrix) -> bool:
-    """Return whether no kernel differs. A front of a whole module contains no code, and cannot be compared."""
+    """Return whether project and override variable are the same, and no copy that both matrices have differs in code.
+
+    The front of a whole module, which Python imports, contains no copy: nothing differs.
+    """
     if (one.project, one.override) != (other.project, other.override):
         return False
     codes = [
@@ -82,7 +89,7 @@ def _same_code(one: Matrix, other: Matrix) -> bool:
 
 
 def status_text(status: int) -> str:
-    """Return the status of a process that failed, or its signal's name; Python has none for most real-time signals."""
+    """Return the status of a process that failed, or the name or number of the signal that ended it."""
     if status > 0:
         return f"status {status}"
     return signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"

@@ -29,9 +29,9 @@ ELSEWHERE = "`meson test` runs programs of a cross build by the exe_wrapper of i
 class Place:
     """A machine that runs programs: this one, or an emulator.
 
-    `name` is for messages. `before` is the command of the emulator, which precedes a program's command. `lacks` maps
-    the features that the machine lacks to their texts for messages. `problem` is the reason why no program runs there,
-    "" if programs run.
+    `name` is for messages. `before` is the emulator's command, which precedes a program's command. `lacks` maps each
+    feature that the machine lacks to its text for messages. `problem` is the reason why the machine runs no program of
+    the build, "" if it runs some.
     """
 
     name: str
@@ -46,9 +46,10 @@ class Place:
 
 
 def lacking(features: str) -> Mapping[str, str]:
-    """Return the features of a features file that cannot be used here, each with its text for messages.
+    """Return the features that cannot be used here, of the features file with the name `features`.
 
-    Raises `CpuError` if the features file is for another processor than this machine's.
+    Each has a text for messages: its name, and the reason if that is the OS. Raises `CpuError` if the features file is
+    for another processor than this machine's, or if the features of this CPU cannot be read.
     """
     known, machine = read_features(features), this_machine(features)
     cpu = ask_permissions(detect(known, machine), machine)
@@ -56,7 +57,10 @@ def lacking(features: str) -> Mapping[str, str]:
 
 
 def places(matrix: Matrix, emulated: bool) -> Iterator[Place]:
-    """Yield the places for a build in the order to try them: this CPU, then emulators; with `emulated`, these alone."""
+    """Yield the places for a build in the order to try them: this CPU, unless `emulated`, and then emulators.
+
+    If the build is for another architecture, yield only a place with this problem.
+    """
     if matrix.cpu_family != this_cpu_family():
         problem = f"built for {matrix.cpu_family}, and this machine is {this_cpu_family()}: {ELSEWHERE}"
         yield Place("this CPU", problem=problem)
@@ -97,7 +101,7 @@ def _emulated(before: tuple[str, ...], features: str) -> Place:
 
 
 def runnable(command: Sequence[str]) -> list[str]:
-    """Return a command as an emulator runs it: a program by its path, a script by its interpreter.
+    """Return a command as an emulator runs it: a program by its path, a script by its interpreter and its path.
 
     Raises `ConfigError` if there is no such program.
     """

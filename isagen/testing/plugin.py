@@ -1,6 +1,6 @@
-"""The pytest plugin: the fixture `isa_level` runs a test once per level that is built.
+"""The pytest plugin: the fixture `isa_level` runs a test once per level that is built, or that --isa-levels names.
 
-pytest loads this file in every project if isagen is installed. So it imports nothing of isagen, and imports the
+pytest loads this file in every project if isagen is installed. So the file imports nothing of isagen, and imports the
 project's modules only for tests that use the fixture.
 """
 
@@ -54,7 +54,7 @@ def isa_level(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def _levels(config: pytest.Config) -> list[str]:
-    """Return the levels that the option names, or those that are built, lowest first."""
+    """Return the levels that the option names, built or not, or else those that are built; lowest first."""
     found = _introspected(config)
     known = {level: False for isa in found for level in isa.levels}
     for isa in found:
@@ -66,7 +66,7 @@ def _levels(config: pytest.Config) -> list[str]:
 
 
 def _introspected(config: pytest.Config) -> Sequence[Any]:
-    """Return the attribute `isa` of each module of the configuration."""
+    """Return the attribute `isa` of each module that `isa_modules` names in pytest's configuration."""
     names: list[str] = config.getini(INI)
     if not names:
         message = f"the fixture isa_level needs {INI} in pytest's configuration: {INI} = fastdot._core"

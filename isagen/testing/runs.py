@@ -20,10 +20,10 @@ PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 
 @dataclass(frozen=True)
 class Run:
-    """The run of a level at the place `how`, its `result`, and the `reason` if it did not pass.
+    """The run of a level: its `result`, and the `reason` if the result is not `PASSED`.
 
-    `how` is "" if the level did not run. `loaded` counts the loaded programs and modules of the build by the level that
-    they used.
+    `how` is the name of the place where it ran, "" if the result is `NOT_RUN`. `loaded` counts the loaded programs and
+    modules of the build by the level that they used; it is None if the command was not run.
     """
 
     level: str
@@ -63,7 +63,7 @@ def run_levels(
 def _run_where_it_can(
     where: str, level: str, built: Sequence[tuple[Matrix, LevelRow]], command: Sequence[str], emulated: bool
 ) -> Run:
-    """Run the command at the first place that has the features of the level in each set of kernels."""
+    """Run the command at the first place that has all features that some set of kernels needs for the level."""
     unknown = dict.fromkeys(name for matrix, of_level in built for name in unknown_features(matrix, of_level))
     problems: list[str] = []
     for place in places(built[0][0], emulated):
@@ -71,7 +71,7 @@ def _run_where_it_can(
         if not problem:
             return _run_at(place, level, where, [matrix for matrix, _ in built], command, list(unknown))
         problems.append(problem)
-    # The first place is this CPU. The last is the emulator's model with most features.
+    # Unless `emulated`, the first place is this CPU. The last place is the emulator's model with most features.
     reasons = dict.fromkeys((*([] if emulated else problems[:1]), problems[-1]))
     return Run(level, NOT_RUN, reason="; ".join(reasons))
 
@@ -79,7 +79,7 @@ def _run_where_it_can(
 def _run_at(
     place: Place, level: str, where: str, built: Sequence[Matrix], command: Sequence[str], unknown: Sequence[str]
 ) -> Run:
-    """Run the command at a place, which may lack the level's `unknown` features: only the run shows whether it does."""
+    """Run the command at a place. Only the run shows whether the place has the level's `unknown` features."""
     words = [*place.before, *runnable(command)] if place.before else list(command)
     print(f"isagen: {level} on {place.name}", file=sys.stderr, flush=True)
     status, loads = run_with_level(words, level, list(dict.fromkeys(matrix.override for matrix in built)))
@@ -106,7 +106,7 @@ def _run_at(
 
 
 def _of_other_builds(where: str, built: Sequence[Matrix], loads: Sequence[Load]) -> list[str]:
-    """Return the loaded files that are of other builds. The command may have built `where` again."""
+    """Return the loaded files that are not of the build `where`: neither as it was, nor as the command rebuilt it."""
     files = list(dict.fromkeys(load.file for load in loads))
     others = [file for file in files if not is_of_build(file, built)]
     rebuilt = selectable_matrices(where) if others else []
@@ -114,9 +114,9 @@ def _of_other_builds(where: str, built: Sequence[Matrix], loads: Sequence[Load])
 
 
 def _is_inside(place: Place, built: Sequence[Matrix], load: Load) -> bool:
-    """Return whether a program or module may have run at an emulator's place, not beside it on this CPU.
+    """Return whether a program or module may have run under the emulator of `place`, not outside it on this CPU.
 
-    On this CPU, it may find a level supported that the place lacks.
+    It ran on this CPU if the best level that it found supported needs a feature that the place lacks.
     """
     best = [row for matrix in built if (row := matrix.level(load.best))]
     return not any(place.problem_of(row) for row in best)
