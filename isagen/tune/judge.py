@@ -13,13 +13,15 @@ from itertools import accumulate
 from math import comb
 from statistics import median
 
-# The key of the whole program, which replaces kernel sources if a benchmark prints no times of kernels.
+# The key of the whole program, which replaces kernel sources if a benchmark prints no times of kernels, or if the
+# kernels form a whole module.
 PROGRAM = ""
 # The fewest rounds that give a confidence interval of `CONFIDENCE`.
 FEWEST = 6
-# The verdicts on a level: faster by more than the margin; slower; neither; or the noise is greater than the margin.
+# The verdicts on a level: faster by more than the margin; slower by more than the margin; not faster by more than the
+# margin; or the confidence interval is too wide to tell.
 PAYS, SLOWER, EQUAL, UNKNOWN = "pays", "slower", "no difference", "no difference beyond the noise"
-SAME_CODE = "same code"
+SAME_CODE = "same code"  # the verdict if the copies of both levels have the same code, whatever the times
 CONFIDENCE = 0.95
 
 
@@ -27,7 +29,7 @@ CONFIDENCE = 0.95
 class Timed:
     """The times of one kernel, in seconds by level and round, and the digests of its copies' code by level.
 
-    The benchmark printed no times of its stubs `unmeasured`.
+    `unmeasured` are those of the kernel's stubs for which the benchmark printed no times.
     """
 
     seconds: Mapping[str, tuple[float, ...]]
@@ -39,8 +41,9 @@ class Timed:
 class Results:
     """A measurement on this machine.
 
-    `levels` are the levels of the build, lowest first. `requires` lists the levels that each of them requires. `bytes`
-    are the bytes that each copy adds to the program, by kernel source and level.
+    `levels` are the levels that are built, lowest first. `requires` maps each of them to the levels that it requires.
+    `bytes` are the bytes that each copy adds to the program, by kernel source and level. `kernels` maps each measured
+    kernel source to its times.
     """
 
     levels: tuple[str, ...]
@@ -76,7 +79,8 @@ def judge(levels: Sequence[str], requires: Mapping[str, Sequence[str]], timed: T
     """Return the verdict on each of a kernel's `levels`, lowest first.
 
     A level is compared with the levels that could run in its place: on this machine, the next lower level that is kept;
-    on others, the best level that it `requires`. A level is dropped if no comparison shows that it pays or may pay.
+    on others, the best kept level that it `requires`. A level is dropped if no comparison shows that it pays or may
+    pay. The lowest level and levels that were not measured are kept.
     """
     times, code = timed.seconds, timed.code
     verdicts = [Judged(levels[0], True)]
@@ -98,8 +102,8 @@ def compare(
 ) -> Comparison:
     """Compare the times of a level, `after`, with those of the level `against`, `before`, round by round.
 
-    `margin` is the gain that is worth a copy: 0.03 for three percent. If both levels have the `same` code, the times
-    only measure the noise.
+    `margin` is the gain that is worth a copy: 0.03 for three percent. If both levels have the `same` code, the verdict
+    is `SAME_CODE`, because the times only measure the noise.
     """
     ratios = sorted(slow / fast for slow, fast in zip(before, after, strict=True))
     place = _outside(len(ratios))
@@ -123,7 +127,10 @@ def _outside(count: int) -> int:
 
 @dataclass(frozen=True)
 class Advice:
-    """The verdicts on one kernel's levels, the bytes that each copy adds to the program, its stubs `unmeasured`."""
+    """The verdicts on one kernel's levels, and the bytes that each copy adds to the program, by level.
+
+    `unmeasured` are those of the kernel's stubs for which the benchmark printed no times.
+    """
 
     source: str
     levels: tuple[Judged, ...]
@@ -148,7 +155,7 @@ def advise(results: Results, margin: float) -> list[Advice]:
 
 
 def text_of(advice: Iterable[Advice]) -> str:
-    """Return a line for each level of each kernel."""
+    """Return lines for each kernel: one for each level above the lowest, and what to write into isa.toml."""
     lines = []
     for kernel in advice:
         lines.append(kernel.source or "the whole program")

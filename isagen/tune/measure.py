@@ -28,7 +28,10 @@ SourceOf = Callable[[str], str | None]
 
 
 def only_matrix(where: str) -> Matrix:
-    """Return the matrix at `where` whose level can be selected. Raises `ProjectError` if there are several or none."""
+    """Return the one matrix at `where` whose level an environment variable selects.
+
+    Raises `ProjectError` if there are several such matrices, or none.
+    """
     matrix, *others = selectable_matrices(where)
     if others:
         found = [one for one in find_matrices(where) if one.matrix.override]
@@ -43,7 +46,7 @@ def only_matrix(where: str) -> Matrix:
 
 
 def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unknown: set[str]) -> Results:
-    """Run the benchmark `command` at each level that is built and runs on this machine.
+    """Run the benchmark `command` at each level that is built and runs on this machine; return its results.
 
     Names in the benchmark's lines that are no kernel's are added to `unknown`. Raises `ProjectError` if fewer than two
     levels run, or if the benchmark fails.
@@ -78,7 +81,7 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
 def _levels(matrix: Matrix, built: Sequence[LevelRow], command: Sequence[str]) -> list[str]:
     """Return the `built` levels that run on this machine, at least two.
 
-    If isagen cannot detect a feature of a level, only a run of the command shows whether the level runs.
+    If isagen cannot detect a feature of a level, it runs the command to see whether the level runs.
     """
     now = selection_here(matrix)
     if now.problem:
@@ -102,7 +105,8 @@ def _uses(command: Sequence[str], level: str, matrix: Matrix) -> bool:
 def _check_loads(command: Sequence[str], level: str, matrix: Matrix) -> None:
     """Raise `ProjectError` if the command succeeds, but loads nothing of the build: then its times say nothing.
 
-    What is loaded reports this on Linux alone. The rounds report a command that fails.
+    Only on Linux do programs and modules report that they were loaded, so nothing is checked elsewhere. A command that
+    fails is no error here, because `run_rounds` reports it.
     """
     if sys.platform != "linux":
         return
@@ -115,7 +119,10 @@ def _check_loads(command: Sequence[str], level: str, matrix: Matrix) -> None:
 
 
 def _unmeasured(matrix: Matrix, source: str, names: Collection[str]) -> tuple[str, ...]:
-    """Return the stubs of a kernel source of which no line was printed: none if a line named the source."""
+    """Return the stubs of a kernel source that none of `names`, the names in the benchmark's lines, means.
+
+    If a name means the source itself, no stub is returned.
+    """
     kernel = next((kernel for kernel in matrix.kernels if kernel.source == source), None)
     if kernel is None or any(f"/{source}".endswith(f"/{name}") for name in names):
         return ()
@@ -124,7 +131,10 @@ def _unmeasured(matrix: Matrix, source: str, names: Collection[str]) -> tuple[st
 
 
 def source_of(matrix: Matrix, name: str) -> str | None:
-    """Return the kernel source of a name, as `isagen why` finds it; None for other names."""
+    """Return the kernel source that a name means, found as by `isagen why`, or `PROGRAM` if the kernels have no stubs.
+
+    Return None if the name means no kernel, or several.
+    """
     try:
         found = find_kernels(matrix, name)
     except ProjectError:
@@ -145,8 +155,8 @@ def run_rounds(
     """Run `command` at each of the `levels` in each round; return seconds by kernel source and level.
 
     The environment `variable` selects the level. Names in the benchmark's lines are added to `sources`, each with what
-    `source_of` returns. The first round only warms up caches, and is not counted. Each round begins with another level
-    than the round before.
+    `source_of` returns. One more round comes first, which only warms up caches and is not counted. Each round begins
+    with another level than the round before.
     """
     times: dict[str, dict[str, list[float]]] = {}
     timed: set[str] | None = None
