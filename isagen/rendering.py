@@ -26,7 +26,7 @@ def _environment() -> jinja2.Environment:
 
 
 def template_folder() -> Path:
-    """Return the folder of templates: in the installed package, or beside the package in isagen's source tree."""
+    """Return the folder `templates`: in the installed package, or beside the package in isagen's source tree."""
     package = Path(__file__).parent
     inside = package / "templates"
     return inside if inside.is_dir() else package.parent / "templates"
