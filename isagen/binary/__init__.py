@@ -1,1 +1,1 @@
-"""Reads and seals binary files. Each format is a package with a description, `FORMAT`; `formats` lists them."""
+"""Reads binary files and seals objects. Each format's folder contains its `FORMAT`; `formats.py` lists these."""

@@ -1,6 +1,7 @@
 """The contents of binary files in any format: sections, symbols, relocations, and the targets of pointers.
 
-An address in a linked file is the one that the linker assigned. An object has no addresses, so its reader assigns them.
+An address in a linked file is the one that the linker assigned. In an object of ELF or COFF, sections have no
+addresses, so the reader assigns some. In an object of Mach-O, they have addresses.
 """
 
 from __future__ import annotations
@@ -44,17 +45,20 @@ MERGEABLE = frozenset({Binding.WEAK, Binding.UNIQUE})
 class Section(NamedTuple):
     """A section: `size` bytes at `address`, of which the file contains the first `stored` at `offset`.
 
-    `flags` are the format's. `loaded` sections are mapped into the memory of a process, and `in_file` sections with the
-    file's content. `executable` sections contain code that is loaded. The loader or the program may write to `writable`
-    sections. The program never writes to `constant` ones, but the loader may, to relocate them. The names of `findable`
-    sections may come from a source, and code may find their data by name. `unwinding` sections describe functions for
-    unwinding the stack. Linkers retain one of the `merged` sections with the same symbol or name. `when_called` is when
-    the loader calls the functions whose addresses the section contains, and "" if it is no array of functions. `type`,
-    `link`, `info` and `alignment` are fields of ELF's headers. The relocations of a section of COFF and Mach-O are in
-    the file from `relocations_at` to before `relocations_end`.
+    `flags` are the format's. `loaded` sections are mapped into the memory of a process: `in_file` sections with bytes
+    of the file, others as zeros. `executable` sections contain code that is loaded. The loader or the program may write
+    to `writable` sections. The program never writes to `constant` ones, but the loader may, to relocate them. The name
+    of a `findable` section may come from a source, and code may find the section's data by this name. `unwinding`
+    sections describe functions for unwinding the stack. Linkers retain one of the `merged` sections with the same
+    symbol or name.
+
+    `when_called` says when the loader or the C library calls the functions whose addresses the section contains, such
+    as "at exit". It is "" for a section that is no array of functions. `type`, `link`, `info` and `alignment` are
+    fields of ELF's headers, and 0 in other formats. The relocations of a section of a COFF or Mach-O object are in the
+    file from `relocations_at` to before `relocations_end`.
     """
 
-    index: int  # type: ignore[assignment]  # tuple.index, which nothing calls
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nothing calls
     name: str
     address: int
     offset: int
@@ -82,8 +86,9 @@ class Symbol(NamedTuple):
     """A symbol. `number` is its index in the symbol table, and `section` the index of its section.
 
     `section` is 0 if the symbol is undefined, absolute or common. `definition` is false only for an undefined symbol,
-    whose `address` is 0. Other programs and libraries cannot refer to a `hidden` symbol; one that the linker made local
-    is hidden too. In objects of COFF and Mach-O, `size` is the distance to the next symbol, including padding.
+    whose `address` in an object is 0. Other programs and libraries cannot refer to a `hidden` symbol. A hidden symbol
+    of ELF stays hidden when the linker makes it local. In objects of COFF and Mach-O, the `size` of code or data is the
+    distance to the next symbol or to the section's end, including padding between symbols.
     """
 
     number: int
@@ -108,7 +113,7 @@ class Symbol(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether only the object that defines it can refer to it or, in a linked file, could before the link."""
+        """Whether it was local before any link: only the object that defines it can or could refer to it."""
         return self.binding == Binding.LOCAL and not self.hidden
 
 
@@ -120,11 +125,11 @@ class RelocationTypes:
     """The relocation types of one processor in one format, by the value that they write.
 
     In objects, `absolute` types write an address or a part of an address, and `relative` types the distance to an
-    address. Those that are also `through_slot` types use the address of a pointer to the symbol, not the symbol's own.
-    Relocations of `of_loader` types mark calls of functions in the loader. Those of `parts` are ignored: they mark
-    places, or write the rest of a value whose first part another relocation writes. The addend of some absolute types
-    counts from the start of the instruction; `after_start` maps these types to the number of bytes between that start
-    and the relocated place.
+    address. A type that is also in `through_slot` uses the address of a pointer to the symbol, not the symbol's own.
+    Relocations of `of_loader` types mark calls of functions in the loader. Relocations of `parts` types are ignored:
+    they mark places, or write the rest of a value whose first part another relocation writes. The addend of some
+    absolute types counts from the start of the instruction; `after_start` maps each of these types to the number of
+    bytes from this start to the relocated place.
 
     In linked files, `slot` types write the address of a symbol, `rebased` an address in the same file, and `resolved`
     the result of a resolver.
@@ -151,10 +156,11 @@ class Relocation(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The target of a pointer: its address if it is in this file, and its name if the loader looks it up by name.
+    """The target of a pointer. `address` is 0 if the target is not in this file or not known.
 
-    If `resolved` is set, the loader writes the result of a resolver to the pointer. If `null` is set, the pointer is
-    NULL in the process: it refers to a weak symbol that no file defines.
+    `name` is "" unless the loader looks the target up by name. If `resolved` is set, the loader writes the result of a
+    resolver to the pointer. If `null` is set, the pointer is NULL in the process, as for a weak symbol that no file
+    defines.
     """
 
     address: int = 0
@@ -173,7 +179,8 @@ def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
 class Architecture:
     """The processor of a binary's code. `machine` is its number in `format`, `shown` its name in messages.
 
-    `bits` is the word size, and `order` the byte order.
+    `format` is the name of the format's folder, but "pe" for a linked file of Windows. `bits` is the word size, and
+    `order` the byte order.
     """
 
     format: str

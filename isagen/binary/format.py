@@ -18,17 +18,19 @@ class Format:
     """A binary format: the `name` of its folder, and its name in messages, `shown`.
 
     `systems` are the values of host_machine.system() for the systems whose objects have this format. A compiler that
-    writes such objects predefines one of the `macros`. `readers` are the classes that read its files, such as objects
-    and linked files. `emptied` returns an object that defines nothing, to replace the sealed object of a file.
-    `with_note` returns an object's content with one more note of an owner and a text, which whole modules need.
+    writes such objects predefines one of the `macros`. `readers` are the classes that read the format's files: one for
+    objects and one for linked files, or one for both. `emptied` returns an object that defines nothing: the sealed
+    object of a copy whose level calls a lower level's copy instead. `with_note` returns the content of an object to
+    which a note of an owner and a text is added. The objects of whole modules get notes. The `with_note` of a format
+    whose whole modules have no levels returns the content unchanged.
 
     `seal` returns the sealed content of an object, in which the names of its `weak_code_and_constants` are private to
-    its level. The arguments are the object, its level, a number that no other project has, other names that become
-    private, each with the level to which it becomes private, and the sections to whose start or end other objects of
+    its level. The arguments are: the object; its level; a number that no other project has; other names that become
+    private, each with the level to which it becomes private; and the sections to whose start or end other objects of
     the level refer.
 
-    Without the options `gcc_args`, GCC's code is wrong; if GCC refuses one of them, no levels are built.
-    `links_by_script` is whether a script can take the linker's place, and audit each link.
+    Without the options `gcc_args`, GCC's code for the levels is wrong; if GCC refuses them, no levels are built.
+    `links_by_script` is whether isagen's script can take the place of the linker, to audit each file that it links.
     """
 
     name: str

@@ -33,7 +33,7 @@ def is_library_name(name: str) -> bool:
 
 
 def objects_in(folder: Path) -> list[Path]:
-    """Return the objects in a folder of Meson, in order; none if the folder does not exist."""
+    """Return the objects in a folder, sorted by path, without those in its subfolders; none if it does not exist."""
     return sorted(path for path in folder.glob("*") if is_object_name(path.name))
 
 
@@ -53,13 +53,13 @@ def starts_with_code(head: bytes) -> bool:
 
 
 def format_names() -> str:
-    """Return the formats' names, for messages."""
+    """Return the formats' names as a text for messages: "ELF, COFF or Mach-O"."""
     *others, last = (format.shown for format in FORMATS)
     return f"{', '.join(others)} or {last}"
 
 
 def architecture_of(path: AnyPath) -> Architecture | None:
-    """Return the architecture of a binary's code; None if its first bytes contain none."""
+    """Return the architecture of a binary's code; None if its first bytes name none, or if it is of no known format."""
     head = _head(path)
     reader = _reader_of(head)
     return reader.architecture_of(head) if reader is not None else None
@@ -82,7 +82,10 @@ def format_under(macros: Container[str]) -> Format | None:
 
 
 def open_binary(path: AnyPath, shown: str = "") -> Binary:
-    """Open an object, program or library; messages name it `shown`. Raises `AuditError` if it is of no known format."""
+    """Open an object, program or library; messages name it `shown`.
+
+    Raises `AuditError` if the file cannot be read, is damaged, or is of no known format.
+    """
     try:
         head = _read_head(path)
     except FileNotFoundError:
@@ -96,7 +99,7 @@ def open_binary(path: AnyPath, shown: str = "") -> Binary:
 
 
 def load_object(path: AnyPath) -> AnyObject:
-    """Read an object to be sealed. Raises `BuildError` if it is of no known format."""
+    """Read an object to be sealed. Raises `BuildError` if the file cannot be read or is no object of a known format."""
     reader = _reader_of(_head(path))
     format = next((format for format in FORMATS if reader in format.readers), FORMATS[0])
     return format.load_object(path)

@@ -21,8 +21,8 @@ Place = tuple[int, int, int]  # index of a section, address, end
 class PointerTargets(NamedTuple):
     """The symbols that the pointers in data lead to, directly or through local data.
 
-    `local_code` contains the names of local functions, `global_names` those of global code and data. Pointers in the
-    data of `global_names` are not followed.
+    `local_code` contains the names of local code, and `global_names` those of code and data that are not local. The
+    data of `global_names` is not searched for further pointers.
     """
 
     local_code: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class InitialValues:
         """Return the symbols that pointers in `data` lead to, directly or through local data.
 
         Each item of `data` is (index of a section, address, size). Data of size 0, as in assembly, ends at the next
-        symbol.
+        symbol, or with its section.
         """
         local_code: dict[str, None] = {}
         global_names: dict[str, None] = {}
@@ -68,7 +68,7 @@ class InitialValues:
         """
         places = [(section, address, address + size if size else self._end(section, address))]
         numbers = {(section, address): 0}
-        values = (self._value(*place, numbers, places) for place in places)  # `places` grows
+        values = (self._value(*place, numbers, places) for place in places)  # `_value` adds to `places`
         return "; ".join(f"({number}) {value}" if number else value for number, value in enumerate(values))
 
     def _value(self, index: int, start: int, end: int, numbers: dict[tuple[int, int], int], places: list[Place]) -> str:
@@ -98,7 +98,10 @@ class InitialValues:
 
     @cached_property
     def _symbols(self) -> dict[int, list[tuple[int, int, Symbol]]]:
-        """The symbols of each section as (address, number, symbol), in this order."""
+        """The symbols in each section as (address, number, symbol), sorted.
+
+        Symbols of sections and files are left out, and so are local symbols that match `MAPPING`.
+        """
         by_section: dict[int, list[tuple[int, int, Symbol]]] = {}
         for symbol in self._file.symbols():
             if not symbol.section or symbol.kind in (SymbolKind.SECTION, SymbolKind.FILE):
@@ -119,7 +122,7 @@ class InitialValues:
         return name or self._file.sections[symbol.section].name  # labels of MIPS have no name
 
     def _end(self, index: int, address: int) -> int:
-        """Return the highest address at which the variable at an address may end: the start of the next symbol."""
+        """Return where the variable at `address` ends at the latest: at the next symbol, or with its section."""
         symbols, section = self._symbols.get(index, []), self._file.sections[index]
         following = bisect_right(symbols, address, key=lambda entry: entry[0])
         return symbols[following][0] if following < len(symbols) else section.address + section.size
@@ -127,8 +130,8 @@ class InitialValues:
     def _end_of_target(self, index: int, address: int) -> int:
         """Return the end of the data that a pointer leads to.
 
-        A string literal has no symbol, so it ends at its null character. The bytes after it belong to other literals,
-        which may differ between levels.
+        A string literal has no symbol. So constant data without a symbol, and without a pointer at its start, ends at
+        its first null character: the bytes after this belong to other literals, which may differ between levels.
         """
         end, section = self._end(index, address), self._file.sections[index]
         named = any(start == address for start, _, _ in self._symbols.get(index, ()))

@@ -16,13 +16,14 @@ from typing import Any
 # The run-time libraries of C++ that demangle: GNU's, LLVM's, FreeBSD's.
 LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libcxxrt.so.1")
 MICROSOFT = "?"  # the first character of Microsoft's mangled names, except those of tables of exceptions
-# Type information and the name in it; type descriptors, base classes and class hierarchies. `??_R4` belongs to a vtable
-# and not to a type.
+# Itanium: type information, and the name in it. Microsoft: type descriptors, descriptors of base classes, their arrays,
+# and class hierarchies. `??_R4` belongs to a vtable and not to a type.
 TYPES = ("_ZTI", "_ZTS", "??_R0", "??_R1", "??_R2", "??_R3")
 # Microsoft's string literals and numbers: their names contain the value, or a hash of the value.
 LITERALS = ("??_C@", "__real@", "__xmm@", "__ymm@", "__zmm@")
 VTABLES = ("_ZTV", "??_7")
-# Guards of static variables in a block: ?$TSS with a lock, ?$S without, ??_B in inline functions, ??__J per thread.
+# Microsoft's guards of static variables in a block: ?$TSS with a lock, ?$S without one, ??_B in inline functions, ??__J
+# per thread.
 GUARD = re.compile(r"(?:\?\$(?:TSS|S)\d+@|\?\?_B|\?\?__J)(?P<block>\?.+@)[45]")
 ITANIUM_STANDARD = ("St", "NSt", "Sa", "Ss", "Si", "So", "Sd", "N10__cxxabiv1")
 # Prefixes of destructors. GCC and Clang: of arrays. Microsoft's ABI: ordinary, deleting an object, deleting an array,
@@ -46,7 +47,8 @@ def _demangler() -> tuple[Any, Any] | None:
 def demangle(symbol: str) -> str:
     """Return a symbol of the Itanium ABI as C++ spells it, and others unchanged. A suffix such as ``.cold`` stays.
 
-    Only Windows has a library that demangles Microsoft's names.
+    Microsoft's names stay unchanged because only Windows has a library that demangles them. If this machine has none of
+    `LIBRARIES`, all names stay unchanged.
     """
     libraries = _demangler()
     if libraries is None or not symbol.startswith("_Z"):
@@ -63,12 +65,12 @@ def demangle(symbol: str) -> str:
 
 
 def is_type(name: str) -> bool:
-    """Return whether a symbol is the type information of a class, or the name in it."""
+    """Return whether a symbol is a part of the type information of a class or another type."""
     return name.startswith(TYPES)
 
 
 def is_literal(name: str) -> bool:
-    """Return whether a symbol is a constant whose name contains its value."""
+    """Return whether a symbol is a constant whose name contains its value or a hash of it."""
     return name.startswith(LITERALS)
 
 
@@ -91,17 +93,17 @@ def is_standard(name: str) -> bool:
 
 
 def is_destructor(name: str) -> bool:
-    """Return whether a function is a destructor, whose address only compilers can take."""
+    """Return whether a function is a destructor. Compilers take its address, but a source cannot."""
     core = name.partition(".")[0]
     return name.startswith(DESTRUCTORS) or (core.startswith("_ZN") and core.endswith(("D0Ev", "D1Ev", "D2Ev")))
 
 
 def initialised_variables(names: Collection[str]) -> Iterator[str]:
-    """Yield the guards and initialisation functions in `names`, and the variables that these initialise.
+    """Yield the guards and initialisation functions in `names`, and the names of their variables.
 
     The name of a guard of the Itanium ABI does not show whether the variable has a mangled name or a plain one, so both
-    names are yielded (5.1.4.4). ``_ZTH`` is the initialisation function of a thread-local variable. Microsoft's name of
-    a guard contains the block, and not the variable, so all static variables of the block are yielded.
+    names are yielded (5.1.4.4). ``_ZTH`` starts the name of the initialisation function of a thread-local variable.
+    Microsoft's name of a guard contains the block, and not the variable, so all names in the block are yielded.
     """
     for name in names:
         if name.startswith(("_ZGV", "_ZTH")):

@@ -17,7 +17,10 @@ def note_of(owner: str, text: bytes, order: Literal["little", "big"] = "little")
 
 
 def note_text(owner: str, text: bytes) -> str:
-    """Return a note as the elements of a C array. ISA_NOTE_WORD writes words in the target's byte order."""
+    """Return a note as the elements of a C array.
+
+    The macro ISA_NOTE_WORD (`record.c.j2` of each format) expands to the bytes of a word in the target's byte order.
+    """
     words, content = _parts(owner, text)
     return f"  {', '.join(f'ISA_NOTE_WORD({number}u)' for number in words)},\n{array_text(content)}"
 
@@ -35,7 +38,7 @@ def array_text(content: bytes) -> str:
 
 
 def notes_of(raw: bytes, owner: str, order: str) -> Iterator[bytes]:
-    """Yield the texts of the notes of `owner` in a section; `order` is struct's character of the byte order."""
+    """Yield the texts of the notes of `owner` in a section's bytes; `order` is struct's character of the byte order."""
     place = 0
     while place + 12 <= len(raw):
         name_size, size, _ = struct.unpack_from(order + "III", raw, place)

@@ -24,7 +24,8 @@ ReaderT = TypeVar("ReaderT", bound=Binary)
 class ObjectFile(Generic[ReaderT]):
     """A compiled object in memory. Raises `BuildError`, which names `path`, if `data` is not an object of the format.
 
-    `reader` is the class that reads the format.
+    `reader` is the class that reads the format. `bounded_sections` are the sections to whose start or end the object
+    refers by name.
     """
 
     reader: type[ReaderT]
@@ -62,7 +63,7 @@ class ObjectFile(Generic[ReaderT]):
     # ---- symbols
 
     def local_functions(self) -> Iterator[Symbol]:
-        """Yield the local functions."""
+        """Yield the local functions that have a name."""
         for symbol in self.file.symbols():
             if symbol.binding == Binding.LOCAL and symbol.defined and symbol.kind in CODE_KINDS and symbol.name:
                 yield symbol
@@ -102,13 +103,13 @@ class ObjectFile(Generic[ReaderT]):
 
     @cached_property
     def initialised_variables(self) -> frozenset[str]:
-        """The names of variables that code initialises, at first use or at load, and of these variables' guards."""
+        """The names of variables that code initialises at first use or at load, their guards and their initialisers."""
         return frozenset(initialised_variables([symbol.name for symbol in self.symbols]))
 
     # ---- data
 
     def pointer_targets(self, symbol: Symbol) -> PointerTargets:
-        """Return the targets of the pointers in the data of one of `symbols`."""
+        """Return the targets of the pointers in the data of a symbol that is not local."""
         data = [(symbol.section, symbol.address, symbol.size)] if symbol.defined else []
         return self._initial_values.targets(data)
 
@@ -118,7 +119,7 @@ class ObjectFile(Generic[ReaderT]):
         return f"{value} ({symbol.size} bytes)"
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:
-        """Return the targets of the pointers in each section that code finds by the section's name."""
+        """Return the targets of the pointers in the data that code can find by a section's name, for each such name."""
         data: dict[str, list[tuple[int, int, int]]] = {}
         for section in self.file.sections:
             if section.findable and section.in_file and section.size:
@@ -126,14 +127,14 @@ class ObjectFile(Generic[ReaderT]):
         return {name: self._initial_values.targets(places) for name, places in data.items()}
 
     def _findable_data(self, section: Section) -> Iterator[tuple[int, int, int]]:
-        """Yield (section's index, address, size) of the data in a findable section that may come from a source."""
+        """Yield (section's index, address, size) of the data, in a findable section, that a source may define."""
         yield section.index, section.address, section.size
 
     # ---- sections
 
     @property
     def loaded_bytes(self) -> int:
-        """The number of bytes that a program loads from it: code, constants and data that is not zero."""
+        """The number of bytes of the object that the loader maps: code, constants and initialised data."""
         return sum(section.size for section in self.file.sections if section.in_file)
 
     def code(self) -> list[bytes]:
@@ -147,16 +148,20 @@ class ObjectFile(Generic[ReaderT]):
 
     @property
     def may_fold(self) -> bool:
-        """Whether it contains only code and constants, and no function runs at load or exit.
+        """Whether another level's copy may be linked in its place, if their code is the same (`build/fold.py`).
 
-        It has no variable, no absolute or common symbol, and no data in a section that code finds by name.
+        The object must contain only code and constants: no variable, no absolute or common symbol, nothing that runs at
+        load or exit, and no data in a section that code finds by name.
         """
         return not any(symbol.definition and not symbol.defined for symbol in self.symbols) and all(
             self._is_code_or_constants(section) for section in self.file.sections if section.loaded and section.size
         )
 
     def _is_code_or_constants(self, section: Section) -> bool:
-        """Return whether compilers use the section's name for code or constants, and no program writes to it."""
+        """Return whether compilers use a section's name for code or constants, and the program never writes to it.
+
+        If `code_and_constants` is empty, every name counts.
+        """
         names = self.file.code_and_constants or (section.name,)
         starts = tuple(name + mark for name in names for mark in ".$")
         return section.constant and (section.name in names or section.name.startswith(starts))
@@ -166,15 +171,16 @@ class ObjectFile(Generic[ReaderT]):
     def digest(self, prefixes: Sequence[str]) -> str:
         """Return a digest that is equal for objects with the same loaded content, relocations and global names.
 
-        The names of local symbols and of sections do not affect it, except those of arrays of functions. `prefixes` may
-        differ between levels: if a name starts with one, the digest depends on the prefix's index, and not on its text.
+        Names of local symbols do not affect the digest, and of sections only the names of arrays of functions do.
+        `prefixes` may differ between levels: if the name of a symbol starts with one of them, the digest depends on the
+        prefix's index in `prefixes`, and not on the prefix's text.
         """
         loaded = [section for section in self.file.sections if section.loaded]
         numbers = {section.index: number for number, section in enumerate(loaded)}
         position = cache(lambda number: self._position(self.file.symbol(number), numbers))
         digest = blake2b(digest_size=DIGEST_SIZE)
         for section in loaded:
-            name = section.name if section.when_called else ""  # it may contain the priority of the array's functions
+            name = section.name if section.when_called else ""  # an array's name may contain its priority
             header = section.type, section.flags & ~self.file.comdat_flag, section.alignment, section.constant
             digest.update(struct.pack("<QQQ?Q", *header, section.size) + _encoded(name))
             digest.update(self.file.content(section))
@@ -193,11 +199,11 @@ class ObjectFile(Generic[ReaderT]):
         return digest.hexdigest()
 
     def _position(self, symbol: Symbol, numbers: Mapping[int, int]) -> bytes:
-        """Return a symbol as bytes: its section's number and its offset there, or its name if it has no section."""
+        """Return a symbol as bytes: its loaded section's number and its offset there, or its name, size and value."""
         if symbol.section in numbers:
             offset = symbol.address - self.file.sections[symbol.section].address
             return struct.pack("<QQ?", numbers[symbol.section], offset & MASK, symbol.kind == SymbolKind.RESOLVER)
-        # The address of an absolute symbol is its value, that of a common one its alignment.
+        # The address of an absolute symbol is its value, and that of a common symbol of ELF is its alignment.
         return _encoded(symbol.name) + struct.pack("<QQ?", symbol.size, symbol.address & MASK, symbol.definition)
 
 

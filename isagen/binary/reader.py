@@ -18,7 +18,7 @@ from .contents import UNDEFINED, Architecture, Relocation, RelocationTypes, Sect
 from .tables import entries_of
 
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
-HEAD = 1024  # bytes that contain a file's format and architecture: in a PE file, they follow a program for DOS
+HEAD = 1024  # the first bytes, which show a file's format and architecture; a PE file starts with a program for DOS
 ADDRESS = attrgetter("address")
 # A file or table is rejected if its names together have more bytes than NAMES times its size plus MORE_NAMES.
 NAMES, MORE_NAMES = 64, 1 << 16
@@ -29,15 +29,17 @@ class Binary:
 
     A subclass for each format reads the headers, the symbols and the relocations. Messages name the file `shown`.
     `machine` is the format's number for the processor, and `architecture` is None if the file does not name one. A
-    `relocatable` file is an object, and `fixed` files are loaded at the addresses in the file. If a file is `stripped`,
-    its only symbols are those that other files can bind to. If `names_tell_levels`, only the names of functions show
-    their levels, so that the levels in a stripped file are unknown. A file of `debug_only` describes code that is in
-    another file. `levels` are the sealed levels whose code the file
-    contains. The first item of `sections` stands for "no section". `word` is the number of bytes of a pointer.
+    `relocatable` file is an object, and `fixed` files are loaded at the addresses in the file. A `stripped` file has
+    only the symbols that bind it to other files. If `names_tell_levels` is set, only the names of functions show to
+    which level code belongs, so that the levels in a stripped file are unknown. If `debug_only` is set, the file
+    describes code that is in another file. `levels` are the sealed levels whose code the file contains; they are not
+    read in objects of COFF and Mach-O. The first item of `sections` stands for "no section". `word` is the number of
+    bytes of a pointer.
 
-    A linker script or a program may find any section of an object by name, except those of `code_and_constants`:
-    compilers use these for functions and constants, and for tables that describe functions. If the tuple is empty, it
-    stands for all constant sections. Linkers retain one of the sections with `comdat_flag` and the same symbol or name.
+    `code_and_constants` are the names of sections that compilers use for functions, for constants, and for tables that
+    describe functions. A linker script or a program may find any other section of an object by name. If the tuple is
+    empty, the names of all constant sections count. Linkers retain one of the sections with `comdat_flag` and the same
+    symbol or name.
     """
 
     format: str
@@ -88,14 +90,17 @@ class Binary:
         return AuditError(self.unreadable + problem, where=self.shown, remedy=remedy)
 
     def counted(self, name: str) -> str:
-        """Return a name. Raises `AuditError` if the names together are too long: entries may share a name."""
+        """Return `name`. Raises `AuditError` if all names together, as they are read, are too long.
+
+        Many entries of a small file may refer to one long name.
+        """
         self._names_left -= len(name)
         if self._names_left < 0:
             raise self.fail("its names are too long")
         return name
 
     def require_apart(self, *parts: tuple[int, int]) -> None:
-        """Raise `AuditError` if `parts` of the file, each (offset, end), overlap, or the content of sections does.
+        """Raise `AuditError` if any of these overlap: `parts`, each (offset, end); sections; their relocations.
 
         Sealing writes into headers and symbol tables, and must not change code or data. Without overlaps, all sections
         together are no larger than the file, so a small file is read quickly.
@@ -121,12 +126,12 @@ class Binary:
 
     @cached_property
     def _by_address(self) -> tuple[list[int], list[Section]]:
-        """The addresses of the sections that have some, in order; and these sections."""
+        """The addresses of the sections for which `_has_addresses` is true, in order; and these sections."""
         sections = sorted(filter(self._has_addresses, self.sections), key=ADDRESS)
         return [section.address for section in sections], sections
 
     def section_at(self, address: int) -> Section | None:
-        """Return the loaded section that covers `address`."""
+        """Return the section that is loaded at `address`; None if there is none."""
         starts, sections = self._by_address
         index = bisect_right(starts, address) - 1
         section = sections[index] if index >= 0 else None
@@ -160,7 +165,10 @@ class Binary:
         yield from self._symbols.values()
 
     def exports(self) -> Iterator[Symbol]:
-        """Yield the symbols that other files can bind to; all symbols of an object."""
+        """Yield the symbols that other files can bind to; all symbols of an object.
+
+        In a linked file, undefined symbols (ELF) and symbols that are not `visible` (Mach-O) are yielded too.
+        """
         return self.symbols()
 
     def symbol(self, number: int) -> Symbol:
@@ -185,7 +193,10 @@ class Binary:
         return []
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
-        """Yield (address, size in bytes) of each function in the tables for unwinding the stack."""
+        """Yield (address, size in bytes) of each function in the tables for unwinding the stack.
+
+        A Mach-O file has a list of functions instead.
+        """
         yield from ()
 
     def pointers(self, kinds: RelocationTypes) -> Pointers[Any]:
@@ -199,8 +210,8 @@ FileT = TypeVar("FileT", bound=Binary)
 class Pointers(Generic[FileT]):
     """The pointers of a binary: in its data, in tables of the linker, and in arrays that the loader reads.
 
-    A slot is the address of a pointer in such a table or array, through which code is called. This class reads objects;
-    a subclass for each format reads linked files.
+    A slot is a pointer in such a table or array; code is called through it. A parameter `slot` is a slot's address.
+    This class reads the pointers of objects. A subclass for each format reads those of linked files.
     """
 
     def __init__(self, file: FileT, kinds: RelocationTypes) -> None:
@@ -223,7 +234,7 @@ class Pointers(Generic[FileT]):
         return ()
 
     def follow(self, slot: int) -> Target:
-        """Return the target of the pointer at a slot."""
+        """Return the target of the pointer at the address `slot`; an empty target if it is unknown."""
         return Target()
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
@@ -243,7 +254,8 @@ class Pointers(Generic[FileT]):
     def _words_that_are_addresses(self, sections: Iterable[Section], low: int) -> Iterator[tuple[int, int]]:
         """Yield (address, value) of each word in `sections` that may be a pointer, in a 64-bit file at fixed addresses.
 
-        Such a file does not list its pointers. The word's value is an address in a loaded section, at `low` or above.
+        Such a file does not list its pointers. A word may be one if its value is an address in a loaded section, at
+        `low` or above.
         """
         file = self._file
         high = max((section.address + section.size for section in file.sections), default=0)
@@ -256,12 +268,15 @@ class Pointers(Generic[FileT]):
                     yield section.address + skipped + form.size * number, value
 
     def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
-        """Return the relocations of an object's section from `start` to before `end`, in order, without `parts`."""
+        """Return the relocations of an object's section from the address `start` to before `end`, in order.
+
+        Relocations of `parts` types are left out.
+        """
         found = self._file.relocations(section, start, end)
         return [relocation for relocation in found if relocation.kind not in self._kinds.parts]
 
     def target(self, relocation: Relocation, after: int = 0) -> int:
-        """Return the address that a relocation writes, or writes the distance to; 0 if it is not in this object.
+        """Return the address that a relocation writes, or writes the distance to; 0 if this is not in the object.
 
         `after` is the address after the relocated instruction; 0 for data.
         """

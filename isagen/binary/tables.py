@@ -15,7 +15,7 @@ def entries_of(form: struct.Struct, raw: bytes) -> Iterator[tuple[Any, ...]]:
 
 
 def numbers_of(kind: str, raw: bytes, byteorder: str) -> array[int]:
-    """Return the entries as whole numbers of a `kind` of `array`."""
+    """Return the entries as whole numbers; `kind` is the type code of `array.array`, such as "I"."""
     numbers = array(kind)
     numbers.frombytes(raw[: len(raw) // numbers.itemsize * numbers.itemsize])
     if byteorder != sys.byteorder:

@@ -1,4 +1,4 @@
-"""Entries of a COFF object's tables, decoded: sections and symbols."""
+"""Entries of the tables of COFF objects and PE files, decoded: sections and symbols."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import NamedTuple
 from ..contents import Section, SymbolKind
 from . import layout as c
 
-# Arrays of functions that the C run-time library calls: MinGW's .ctors and .dtors, and Microsoft's .CRT$X.
+# Arrays of functions that the C run-time library calls, by the prefix of the section's name: MinGW's .ctors and .dtors,
+# and Microsoft's .CRT$X.
 ARRAYS = {".ctors": "when loaded", ".CRT$X": "when loaded", ".dtors": "at exit"}
 UNWINDING = (".pdata", ".xdata")
 # Prefixes of the sections that compilers, assemblers and run-time libraries use without an attribute in the source.
@@ -21,8 +22,10 @@ COMMON_DATA = (
 def section_of(index: int, name: str, place: tuple[int, int, int, int], flags: int, *relocations: int) -> Section:
     """Return a section; `place` is its address, file offset, size, and size in the file.
 
-    Code may reach the data of a `findable` section without a symbol of it: linkers place ``NAME$m`` between ``NAME$a``
-    and ``NAME$z``, so that code can walk from one to the other. `relocations` are their offset and number.
+    `relocations` are the file offset and the number of the section's relocations, and are left out for linked files.
+
+    Code may reach the data of a `findable` section without a symbol in the section: linkers place ``NAME$m`` between
+    ``NAME$a`` and ``NAME$z``, so that code can walk from ``NAME$a`` to ``NAME$z``.
     """
     loaded = not flags & (c.SCN_LNK_INFO | c.SCN_LNK_REMOVE | c.SCN_MEM_DISCARDABLE)
     in_file = loaded and not flags & c.SCN_CNT_UNINITIALIZED_DATA

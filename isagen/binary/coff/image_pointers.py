@@ -1,4 +1,4 @@
-"""Reads the pointers of a PE file: to functions of other files, in arrays of functions, and in data."""
+"""Reads the pointers of a PE file: to symbols of other files, in arrays of functions, and in data."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .images import Image
 
 WORD = 8
 LOADED, LOADED_OR_AT_EXIT = "when loaded", "when loaded or at exit"
-# The section in which GNU's linker puts the arrays of functions that the C library calls when a file is loaded. Other
-# linkers put these arrays into a section of constants.
+# The section in which GNU's linker puts the arrays of functions that the C library calls when a file is loaded or at
+# exit. Other linkers put these arrays into a section of constants.
 ARRAYS = ".CRT"
-# The jump through a pointer to a DLL's function, by machine. Import libraries contain one for each function.
+# The jump through a pointer to a DLL's function, by machine. Import libraries contain such a jump for each function.
 THUNKS = {c.AMD64: re.compile(rb"\xff\x25(.{4})", re.DOTALL)}
 
 
@@ -35,7 +35,7 @@ class ImagePointers(Pointers[Image]):
 
     @cached_property
     def _imports(self) -> dict[int, str]:
-        """The names of the functions of other files, by the address of the pointer to each."""
+        """The names of the functions and variables of other files, by the address of the pointer to each."""
         image, slots = self._file, dict[int, str]()
         place, size = image.directory(c.IMPORTS)
         for at in range(place, place + size - c.IMPORT_DIRECTORY.size + 1, c.IMPORT_DIRECTORY.size):
@@ -100,7 +100,7 @@ class ImagePointers(Pointers[Image]):
         if within(self._arrays, slot):
             return Target(self._function(slot))
         section = self._file.section_at(slot)
-        # Code reads addresses of other sources' functions and variables from pointers in constant sections.
+        # Code reads the addresses of functions and variables of other objects from pointers in constant sections.
         return Target(self._own.get(slot, 0) if section is not None and section.constant else 0)
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:

@@ -72,7 +72,7 @@ class Image(Coff):
             if offset + stored > len(self.data):
                 raise self.fail(f"section {name} is cut off")
             if flags & c.SCN_MEM_EXECUTE:
-                size = stored  # the bytes after it are zeros, and no code
+                size = stored  # bytes beyond those in the file are zeros, and no code
             yield section_of(index, name, (self.base + address, offset, size or stored, stored), flags)
 
     # ---- bytes
@@ -119,7 +119,10 @@ class Image(Coff):
     # ---- symbols, notes and unwind tables
 
     def _of_table(self) -> Iterator[Symbol]:
-        """Yield the symbols of the symbol table, which GNU's linker writes. Data ends where the next symbol starts."""
+        """Yield the symbols of the symbol table, which GNU's linker writes.
+
+        Data ends where the next symbol starts, or with its section. Other symbols have no size.
+        """
         entries = [entry for entry in self._entries() if entry.section >= 0]
         places = sorted({self.sections[entry.section].address + entry.value for entry in entries if entry.section})
         for entry in entries:
@@ -142,7 +145,7 @@ class Image(Coff):
             yield Symbol(entry.number, name, kind, binding, entry.section, address, size, defined, hidden)
 
     def _exported(self) -> Iterator[Symbol]:
-        """Yield the exported symbols, except those of other files."""
+        """Yield the exported symbols, except those that the export table forwards to other files."""
         start, size = self.directory(c.EXPORTS)
         if not start:
             return

@@ -1,6 +1,6 @@
 """The numbers and structures of COFF objects and PE files (Microsoft, "PE Format").
 
-Objects with more than 65,279 sections have a larger header and larger symbols (`-mbig-obj`, `/bigobj`).
+Objects that may have more than 65,279 sections (`-mbig-obj`, `/bigobj`) have a larger header and larger symbols.
 """
 
 from __future__ import annotations

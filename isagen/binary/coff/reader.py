@@ -114,7 +114,7 @@ class Coff(Binary):
                 if stands_for not in entries:
                     raise self.fail(f"the weak symbol {entry.name} stands for one that is not there")
                 defining = entries[stands_for]
-            # A weak symbol whose default is an absolute zero is undefined.
+            # A weak symbol whose default is in no section, such as an absolute zero, is undefined.
             index = defining.section if defining.section > 0 or defining is entry else 0
             section = self.sections[max(index, 0)]
             binding = Binding.LOCAL

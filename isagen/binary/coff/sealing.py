@@ -7,9 +7,11 @@ keep one of those with the same name. So `f` becomes `f.avx2.NUMBER`, also in th
 well. Under Microsoft's ABI, section names contain no symbols, and unwind data is associated with the section of its
 function, so only symbols are renamed.
 
-In the names of code sections, `layout.code_section` replaces the part before `$`: linked files lack the part after it.
+In the name of a section of code, the part before `$` becomes the name that `layout.code_section` returns for the level.
+It shows the level in linked files, whose section names lack the rest.
 
-A directive to export or to retain a symbol is removed when the symbol is renamed, because the old name is gone.
+If a symbol is renamed, directives to the linker to export or to retain the symbol are removed: no symbol has the old
+name.
 
 COFF has no hidden symbols: MinGW's linkers export all symbols from a DLL that exports none by name.
 """
@@ -29,7 +31,7 @@ from .reader import Coff
 LONGEST_OFFSET = 9_999_999  # a section's header contains a slash and the long name's offset, at most seven digits
 # For a weak symbol `f`, GNU's assembler defines `.weak.f.OTHER`, where OTHER is a symbol of the object.
 WEAK_DEFINITION = ".weak."
-DIRECTIVES = ".drectve"  # the section of options that the compiler passes to the linker
+DIRECTIVES = ".drectve"  # the section with which the compiler passes options to the linker
 DIRECTIVE = re.compile(rb"""(?<!\S)[-/](?:export|include):("?)([^\s,"]+)\1(,\S*)?""", re.IGNORECASE)
 EMPTY_TABLE = struct.pack("<I", 4)  # an empty table of names: its size alone
 

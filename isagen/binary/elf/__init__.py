@@ -1,4 +1,4 @@
-"""ELF, the format of Linux and the BSDs."""
+"""ELF, the format of Linux, the BSDs and other Unix systems."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ UNWINDING = ".eh_frame"
 RELOCATED_ONLY = (".data.rel.ro", ".data.rel.local.DW.ref.", ".data.DW.ref.")
 # Tables for unwinding the stack: their pointers do not count as data that leads to code, as only unwinders read them.
 UNWIND_TABLES = (UNWINDING, ".gcc_except_table")
-# Prefixes of the sections that compilers, assemblers and libraries choose. An attribute in a source names others.
+# Prefixes of the names that compilers, assemblers and libraries choose for sections. Other names come from attributes
+# in sources.
 COMMON_DATA = (
     *(".data", ".rodata", ".bss", ".tdata", ".tbss", ".ldata", ".lrodata", ".lbss", ".sdata", ".srodata", ".sbss"),
     *(*ARRAY_NAMES, UNWINDING, ".gcc_except_table", ".note", ".sframe", ".ARM.ex", ".got", ".toc", ".opd", ".jcr"),

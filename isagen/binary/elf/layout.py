@@ -22,7 +22,7 @@ STB_WEAK, STB_UNIQUE = 2, 10
 STV_DEFAULT, STV_INTERNAL, STV_HIDDEN, STV_PROTECTED = range(4)
 GRP_COMDAT = 1
 UNREAD_RELOCATIONS = frozenset({SHT_CREL, SHT_ANDROID_RELA, SHT_ANDROID_REL})
-PACKED = b"APS2"  # the start of Android's packed relocations; GNU strip changes the section's type
+PACKED = b"APS2"  # the start of Android's packed relocations, even where GNU strip changed the section's type
 
 
 class Layout:
@@ -37,7 +37,7 @@ class Layout:
         self.wide = wide
         self.byteorder: Literal["little", "big"] = "little" if order == "<" else "big"
         self.word = 8 if wide else 4  # bytes of a pointer
-        self.symbol_shift = 32 if wide else 8  # bits of the type in r_info; the symbol's number is above it
+        self.symbol_shift = 32 if wide else 8  # the low bits of r_info are the type, those above the symbol's number
         self.header = Struct(order + ("16sHHIQQQIHHHHHH" if wide else "16sHHIIIIIHHHHHH"))
         self.section = Struct(order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII"))
         self.symbol = Struct(order + ("IBBHQQ" if wide else "IIIBBH"))
@@ -47,7 +47,7 @@ class Layout:
 
 
 def layout_of(identification: bytes) -> Layout | None:
-    """Return the layout of an ELF file with these first bytes; None for other files."""
+    """Return the layout of an ELF file with these first bytes; None if it is unknown or they are not ELF's."""
     if len(identification) < 6 or identification[:4] != MAGIC:
         return None
     if identification[4] not in (1, 2) or identification[5] not in (1, 2):
@@ -71,7 +71,7 @@ MACHINES = {
     243: "RISC-V",
     258: "LoongArch",
 }
-# Machines without a big-endian mode: if a file for one of them is big-endian all the same, messages say so.
+# Machines without a big-endian mode: if a 64-bit file for one of them is big-endian all the same, messages say so.
 LITTLE_ENDIAN = frozenset({3, 62})
 
 

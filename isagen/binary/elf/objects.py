@@ -13,8 +13,9 @@ from . import layout as e
 from .entries import LOADER_FUNCTIONS, Group
 from .pointers import LoadedElf
 
-# Clang's counters of a function (-fprofile-generate, -fcoverage-mapping). Their number differs between levels, so they
-# count as constants, which sealing renames. Profiling tools add up the counters of all levels.
+# Clang's counters of a function and their descriptions (-fprofile-generate, -fcoverage-mapping). The number of counters
+# differs between levels, so these symbols count as constants, which sealing renames. Profiling tools add up the
+# counters of all levels.
 COUNTER_PREFIXES = ("__profc_", "__profd_", "__profvp_")
 BOUNDS = ("__start_", "__stop_")
 # Prefixes of sections that are not loaded and that no program reads: debug information, the format's tables, and notes
@@ -78,7 +79,7 @@ class ElfObject(ObjectFile[LoadedElf]):
 
     @cached_property
     def bounded_sections(self) -> frozenset[str]:  # type: ignore[override]
-        """The sections to whose start or end the object refers, by symbols ``__start_NAME`` and ``__stop_NAME``."""
+        """The names of sections to whose start or end the object refers, as ``__start_NAME`` or ``__stop_NAME``."""
         names = [symbol.name for symbol in self.symbols if not symbol.definition]
         return frozenset(name.removeprefix(bound) for name in names for bound in BOUNDS if name.startswith(bound))
 

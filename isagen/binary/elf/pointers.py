@@ -1,4 +1,4 @@
-"""Reads the pointers of an ELF file: in the GOT and in arrays, through which code is called, and in data."""
+"""Reads the pointers of an ELF file: in the GOT and in arrays, through which code is called; and in other data."""
 
 from __future__ import annotations
 
@@ -58,9 +58,10 @@ class ElfPointers(Pointers[Elf]):
 
     @cached_property
     def _relocated(self) -> tuple[dict[int, Target], set[int]]:
-        """The target of each pointer that the loader writes, by the pointer's address; and the resolvers.
+        """The target of each pointer in `slot_ranges` that the loader relocates, by its address; and the resolvers.
 
-        Outside `slot_ranges`, only pointers with a resolver are included.
+        Elsewhere, only the pointers to which the loader writes a resolver's result are included. Both are empty for an
+        object.
         """
         slots: dict[int, Target] = {}
         resolvers: set[int] = set()

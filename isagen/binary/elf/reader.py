@@ -110,7 +110,7 @@ class Elf(Binary):
 
     @cached_property
     def dynamic_table(self) -> Section | None:
-        """The table of the symbols that other files can bind to; None in an object or a static program."""
+        """The table of the symbols that bind the file to other files; None in an object or a static program."""
         return next((s for s in self.sections if s.type == e.SHT_DYNSYM), None)
 
     @property
@@ -177,7 +177,10 @@ class Elf(Binary):
 
     @cached_property
     def _long_indexes(self) -> dict[int, array[int]]:
-        """The section index of each symbol, by symbol table, in files of 65,280 sections or more (SHT_SYMTAB_SHNDX)."""
+        """The section index of each symbol, by the index of the symbol table's section (SHT_SYMTAB_SHNDX).
+
+        Only files of 65,280 sections or more have such tables.
+        """
         tables = (s for s in self.sections if s.type == e.SHT_SYMTAB_SHNDX)
         return {s.link: numbers_of("I", self.content(s), self.byteorder) for s in tables}
 
@@ -185,7 +188,7 @@ class Elf(Binary):
 
     @cached_property
     def _tables(self) -> dict[int, list[Section]]:
-        """The sections of relocations, by the index of the section that they change."""
+        """The sections of relocations, by the index of the section to which they apply."""
         tables: dict[int, list[Section]] = {}
         for section in self.sections:
             if section.type in (e.SHT_RELA, e.SHT_REL):
@@ -224,8 +227,9 @@ class Elf(Binary):
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         """Yield (address, size in bytes) of the functions in .eh_frame (LSB, "Exception Frames"; DWARF 4, 6.4.1).
 
-        Records (FDEs) are read as compilers write them: with a 32-bit distance to the function, and a size. Records
-        whose distance then leads outside of code are skipped, and so is common information (CIE).
+        Each record (FDE) is read as if it had the form that compilers write: with a 32-bit distance to the function,
+        and a size. Records that lead outside of code are skipped, and so is common information (CIE). Nothing is
+        yielded for an object.
         """
         table = next((s for s in self.sections if s.name == UNWINDING), None)
         if table is None or not table.in_file or self.relocatable:

@@ -1,4 +1,4 @@
-"""Renames, hides and weakens the symbols of an ELF object, and renames its sections; code and data do not change.
+"""Renames, hides and weakens an ELF object's symbols, and renames its sections and groups; code and data do not change.
 
 Symbols and section headers refer to names by offsets in string tables. A string table that needs new names is copied to
 the end of the file, and the names are added to the copy.
@@ -19,8 +19,8 @@ class Renaming:
         self._file = file
         self._layout = file.file.layout
         self._data = bytearray(file.data)
-        self._added: dict[int, bytearray] = {}  # new names, by the string table's section
-        self._offsets: dict[tuple[int, str], int] = {}  # of new names, by (string table's section, name)
+        self._added: dict[int, bytearray] = {}  # new names, by the index of the string table's section
+        self._offsets: dict[tuple[int, str], int] = {}  # of new names, by (string table's index, name)
 
     def rename_symbol(self, number: int, name: str) -> None:
         """Give a symbol another name."""
@@ -48,7 +48,7 @@ class Renaming:
         struct.pack_into(self._layout.order + "I", self._data, self._header(index), offset)
 
     def sign_group(self, section: int, signature: int) -> None:
-        """Make the symbol with number `signature` the signature of the group at `section`."""
+        """Make the symbol with number `signature` the signature of the group whose section has the index `section`."""
         place = self._header(section) + (44 if self._layout.wide else 28)
         struct.pack_into(self._layout.order + "I", self._data, place, signature)
 
@@ -75,7 +75,7 @@ class Renaming:
         return self._file.file.headers_at + index * self._layout.section.size
 
     def _offset(self, table: int, name: str) -> int:
-        """Return the offset of a new name in the string table at section `table`, to which it is added."""
+        """Return the offset of a new name in a string table; `table` is its section's index. Adds the name there."""
         if (table, name) not in self._offsets:
             added = self._added.setdefault(table, bytearray())
             self._offsets[table, name] = self._file.sections[table].size + len(added)

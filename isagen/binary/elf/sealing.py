@@ -6,8 +6,8 @@ The objects of the level still share one copy, and no other object refers to it.
 become private: those of functions that no linker merges, and of data that contains addresses of a level's functions.
 Local functions are renamed too, so that debuggers and profilers show their level.
 
-The code of a level moves to sections that linkers do not mix with others, `.isa_text.LEVEL`. So the section headers of
-a program or library, even of a stripped one, show which code belongs to which level.
+The sections of a level's code are renamed to `.isa_text.LEVEL`, because linkers do not mix sections of this name with
+others. So the section headers of a program or library, even of a stripped one, show which code belongs to which level.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _rename_groups(
 
 
 def _rename_code(file: ElfObject, changes: Renaming, name: str, bounded_sections: Collection[str]) -> None:
-    """Rename the sections of code, and those of their relocations, except those in `bounded_sections`."""
+    """Rename the sections of code, except .init, .fini and `bounded_sections`, and their sections of relocations."""
     unchanged = {*LOADER_FUNCTIONS, *bounded_sections}
     code = {section.index for section in file.sections if section.executable and section.name not in unchanged}
     for section in file.sections:

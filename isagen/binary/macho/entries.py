@@ -21,6 +21,8 @@ COMMON_DATA = (
 def section_of(index: int, name: str, place: tuple[int, int, int], flags: int, *relocations: int) -> Section:
     """Return a section; `name` is SEGMENT,NAME, and `place` the section's address, file offset and size.
 
+    `relocations` are the file offset and the number of the section's relocations, and may be left out.
+
     Code finds the data of a `findable` section by a symbol such as ``section$start$__DATA$hooks``, or getsectiondata().
     """
     segment, _, own_name = name.partition(",")

@@ -1,7 +1,8 @@
 """Reads the fixups of a linked Mach-O file: the pointers that the loader writes.
 
-They form chains, in which each pointer contains the distance to the next (<mach-o/fixup-chains.h>). Older files and
-those of zig contain programs of opcodes instead (<mach-o/loader.h>, REBASE_OPCODE and BIND_OPCODE).
+The pointers form chains: each contains the distance to the next (<mach-o/fixup-chains.h>). Older files, and files that
+zig links, contain programs of opcodes instead, which say where to write what (<mach-o/loader.h>, REBASE_OPCODE and
+BIND_OPCODE).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ LONGEST = 63  # the highest shift of a byte: an encoded number has at most ten b
 POINTER, POINTER_OFFSET = 2, 6  # DYLD_CHAINED_PTR_64: addresses; ..._OFFSET: offsets from the base address
 SIGNED = (1, 7, 9, 10, 12)  # formats of arm64e
 NO_CHAIN = 0xFFFF
-# By format of imports: an import's struct, the width of its library's number, and the lowest bit of its name's offset.
+# By format of imports: an import's struct, the bits of its library's number, and the lowest bit of its name's offset.
 IMPORTS = {1: ("<I", 8, 9), 2: ("<Ii", 8, 9), 3: ("<Qq", 16, 32)}
 # The opcodes, by the upper half of their byte; the lower half is a number.
 REBASE_OPCODES = (
@@ -40,9 +41,9 @@ class Segment(NamedTuple):
 
 
 class Fixup(NamedTuple):
-    """A pointer at the address `place`. It leads to an `address` in this file, or to `addend` bytes after a `name`.
+    """A pointer at the address `place`. It leads to `address` in this file, or `addend` bytes after the symbol `name`.
 
-    If `own` is set, the `name` may be one of this file's exports.
+    If `own` is set, the symbol may be one of this file's exports.
     """
 
     place: int
@@ -101,7 +102,7 @@ class Stream:
 def by_opcodes(data: bytes, segments: Sequence[Segment], fields: Sequence[int]) -> Iterator[Fixup]:
     """Yield the fixups that opcodes describe. `fields` are the fields of LC_DYLD_INFO.
 
-    If a place has several fixups, the last one counts. Raises `ValueError` if the file is damaged.
+    If a place has several fixups, the last one counts. Raises `ValueError` or `IndexError` if the file is damaged.
     """
     rebases, binds, weak, lazy = (Stream(data, *fields[at : at + 2]) for at in (2, 4, 6, 8))
     for offset, fixup in _run(rebases, REBASE_OPCODES, segments, len(data)):
@@ -170,7 +171,10 @@ def _run(
 
 
 def by_chains(data: bytes, segments: Sequence[Segment], base: int, start: int, size: int) -> Iterator[Fixup]:
-    """Yield the fixups in chains, which the `size` bytes at `start` describe. Raises `ValueError` for damaged ones."""
+    """Yield the fixups in chains, which the `size` bytes at `start` describe.
+
+    Raises `ValueError`, `IndexError` or `struct.error` if the file is damaged or has a format that is not read.
+    """
     part = data[start : start + size]
     _, starts_at, imports_at, names_at, count, kind, names_kind = m.CHAINS.unpack_from(part)
     if kind not in IMPORTS or names_kind:

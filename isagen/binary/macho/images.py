@@ -1,4 +1,4 @@
-"""Reads Mach-O programs, libraries and bundles. Only the names of their functions show levels."""
+"""Reads Mach-O programs, libraries and bundles. Only the names of functions show to which level code belongs."""
 
 from __future__ import annotations
 
@@ -123,14 +123,17 @@ class MachoImage(Macho):
             yield symbol._replace(size=self._size(symbol.address)) if symbol.section and sized else symbol
 
     def _size(self, address: int) -> int:
-        """Return the number of bytes up to the next symbol or function, or the section's end, without padding."""
+        """Return the number of bytes up to the next symbol or function, or the section's end.
+
+        In code for x86-64, zeros at the end do not count.
+        """
         section = self.section_at(address)
         assert section is not None
         after = bisect_right(self._ends, address)
         end = section.address + section.size
         if after < len(self._ends):
             end = min(end, self._ends[after])
-        if section.executable and self.machine == m.X86_64:  # zeros at the end are padding
+        if section.executable and self.machine == m.X86_64:  # these zeros are padding
             tail = self.read(max(address, end - PADDING), min(PADDING, end - address))
             end -= len(tail) - len(tail.rstrip(b"\0"))
         return end - address

@@ -1,4 +1,4 @@
-"""Finds jump tables in code of x86-64, which Apple's newer linkers do not list (LC_DATA_IN_CODE).
+"""Finds the jump tables in code for x86-64: Apple's newer linkers do not list them (LC_DATA_IN_CODE).
 
 An entry is the distance from its table to code of the same function. LLVM puts a table after the function's code, GCC
 after the jump.

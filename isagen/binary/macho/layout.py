@@ -67,7 +67,7 @@ def is_object(head: bytes) -> bool:
 
 
 def is_image(head: bytes) -> bool:
-    """Return whether a file with these first bytes is a program or library for a processor of `MACHINES`."""
+    """Return whether a file with these first bytes is a program, library or bundle for a processor of `MACHINES`."""
     return _kind(head) in LINKED
 
 

@@ -75,7 +75,7 @@ class _Renaming:
         self._data[self._place(number) + DESCRIPTION_AT] |= m.N_WEAK_DEF
 
     def content(self) -> bytes:
-        """Return the changed object. The table of names moves to the end unless it is there."""
+        """Return the changed object. The table of names moves to the end of the file unless it is there already."""
         macho = self._file
         if not macho.symbol_count:
             return bytes(self._data)
@@ -90,7 +90,7 @@ class _Renaming:
 def emptied(file: MachoObject) -> bytes:
     """Return an object for the same processor that defines nothing and refers to nothing.
 
-    It contains the commands with the system's version: linkers warn if these are missing.
+    It contains the load commands that name the system's version: linkers warn if these are missing.
     """
     macho = file.file
     kept = [(place, size) for number, place, size in macho.commands() if number in m.VERSIONS]
