@@ -1,4 +1,4 @@
-"""Finds baseline features that some CPUs of the architecture lack, and features of levels that no table lists."""
+"""Finds baseline features that some CPUs of the architecture lack, and features that only a level's flags turn on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN_CPU = (
 
 
 def beyond_architecture(build: Build) -> tuple[str, ...]:
-    """Return the features of the baseline that not every CPU of the architecture, under the build's system, has."""
+    """Return the features of the baseline that some CPU may lack which runs the build's system on this architecture."""
     features = features_of(build.record.features)
     always = {
         *map(normal_name, features.instructions.always),

@@ -20,22 +20,25 @@ Codes = frozenset[int]
 
 
 class Kind(IntEnum):
-    """The kind of a reference: what an instruction does with the reference's address."""
+    """The kind of a reference: what an instruction does, mostly with the reference's address.
+
+    The address is 0 for CALL_UNKNOWN, JUMP_UNKNOWN, END, CPU_CHECK and INVALID.
+    """
 
     CALL = 0  # calls it
     JUMP = 1  # jumps to it
     BRANCH = 2  # jumps to it under a condition
     CALL_SLOT = 3  # calls the target of the pointer at the address
     JUMP_SLOT = 4  # jumps to the target of the pointer at the address
-    CALL_UNKNOWN = 5  # calls the target of a register or of another pointer
-    JUMP_UNKNOWN = 6  # jumps to the target of a register or of another pointer
+    CALL_UNKNOWN = 5  # calls an address that is not known, or jumps to it under a condition
+    JUMP_UNKNOWN = 6  # jumps to an address that is not known
     END = 7  # returns, or stops the program: control does not go on
     ADDRESS = 8  # forms the address
-    LOAD = 9  # loads a pointer from the address into a register
-    READ = 10  # reads memory at the address
+    LOAD = 9  # loads a pointer, or another number of its size, from the address into a register
+    READ = 10  # reads memory at the address in another way
     WRITE = 11  # may write memory at the address
     FLAG = 12  # reads a small number, on which a branch may depend, from the address or through the pointer there
-    NUMBER = 13  # contains a number that may be an address in a file with fixed addresses
+    NUMBER = 13  # contains or forms a number that may be an address; only in files with fixed addresses
     CPU_CHECK = 14  # detects CPU features; there is no address
     INVALID = 15  # the bytes are no known instruction
 
@@ -84,8 +87,8 @@ class Abi:
 class Move(NamedTuple):
     """The effect on registers of the instruction at the address `at`.
 
-    It `calls`, or it writes the registers `written`, the first of which gets the value of the register `source`, if the
-    instruction copies one.
+    If `calls` is true, it is a call. Otherwise it writes the registers `written`. If it copies the register `source`,
+    the first of `written` gets the value of `source`.
     """
 
     at: int
@@ -169,11 +172,11 @@ class Decoder(Protocol):
         join_points: Container[int],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[int]]:
-        """Return the arguments of calls in `raw`, by the calls' addresses; 0 stands for an unknown argument.
+        """Return the arguments of calls in `raw`, by the calls' addresses.
 
-        `formed` maps the address of an instruction that forms a value to a number for the value. At `join_points`,
-        control may arrive from other places than the instruction before. `calls` maps the address of a call to the
-        positions of its arguments, from 0.
+        `formed` maps the address of an instruction that forms a value to a number for the value. Each argument is such
+        a number, or 0 if it is unknown. `join_points` are addresses at which control may arrive from other places than
+        the instruction before. `calls` maps the address of a call to the positions of its arguments, from 0.
         """
         values: dict[int, int] = {}  # by register
         arguments = {}
@@ -200,10 +203,11 @@ class Decoder(Protocol):
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
     ) -> frozenset[int]:
-        """Return the bits of the toolchain's variables that instructions test; -1 stands for bits of no known feature.
+        """Return the numbers of the bits that instructions test in the toolchain's variables; -1 stands for other bits.
 
-        `words` maps the address of each 32-bit word of these variables to the number of its first bit. If the
-        linker made pointers to these variables, `slots` maps the address of each pointer to the variable's address.
+        `words` maps the address of each 32-bit word of these variables to the number of its first bit, which is
+        negative if the word contains no features. If the linker made pointers to these variables, `slots` maps the
+        address of each pointer to the variable's address.
         """
 
     def forms(self) -> Sequence[Form]:
@@ -217,8 +221,9 @@ class Decoder(Protocol):
         return frozenset(code for code, form in enumerate(self.forms()) if form.mnemonic == mnemonic)
 
     def needs(self, rules: Instructions) -> Mapping[int, frozenset[str]]:
-        """Return the features that each code needs, without codes that are harmless on every CPU.
+        """Return the features that each code needs, without those that every CPU of the architecture has.
 
+        Codes that need no other features, and codes of harmless mnemonics, are left out.
         The name "a or b" means that the CPU needs one of the two features.
         """
         ours = {normal_name(name): name for name in rules.features}

@@ -14,8 +14,8 @@ from .table import Table
 class Cpu:
     """The result of detection.
 
-    `present` are the names of the features that the CPU has, `saved` those of the states that the OS saves, and
-    `refused` those of the states that the OS refuses to the process.
+    `present` names the features that the CPU has, `saved` the states that the OS saves, and `refused` the states that
+    the OS refuses to the process.
     """
 
     features: Features
@@ -51,7 +51,7 @@ def detect(features: Features, machine: Machine) -> Cpu:
 
 
 def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:
-    """Request permission from the OS for every state that needs it and that a feature of the CPU could use."""
+    """Return `cpu` with the states that the OS refuses: request those that need permission and that features use."""
     useful = {cpu.features.features[name].state for name in cpu.present} & cpu.saved
     refused = {
         name

@@ -68,7 +68,7 @@ class OldestCpu:
 class IpexReport:
     """The lines of `isagen cpu --format ipex`. `os` maps IPEX's names of OS states to isagen's.
 
-    `features` are IPEX's names of features; `names` maps those that differ from isagen's names to these.
+    `features` are IPEX's names of features; `names` maps those that isagen calls otherwise to isagen's names.
     """
 
     os: Mapping[str, str] = field(default_factory=dict)
@@ -80,11 +80,11 @@ class IpexReport:
 class Features:
     """The features of a processor; in `features`, each comes after the features that it needs.
 
-    The regular expression `cpu_macros` matches macros that name CPUs. `never_required` are features, each with the
-    reason, that a level requires only if it lists them, and not if its flags turn them on. `implied` maps a feature to
-    other features, not among its `needs`, that every CPU with this feature has. `every_cpu` maps Meson's name of a
-    system to the features of all CPUs that run the system. `known_broken` are bugs of compilers. `oldest_cpu` compiles
-    generated code for every CPU; without it, the project's flags apply.
+    The regular expression `cpu_macros` matches macros that name CPUs, without the `__` at their end. `never_required`
+    are features, each with the reason, that a level requires only if it lists them, and not if its flags turn them on.
+    `implied` maps a feature to other features, not among its `needs`, that every CPU with this feature has. `every_cpu`
+    maps Meson's name of a system to the features of all CPUs that run the system. `known_broken` are bugs of compilers.
+    With `oldest_cpu`, compilers write generated code for every CPU; without it, the project's flags apply.
     """
 
     processor: Processor
@@ -110,7 +110,7 @@ class Features:
         return next((f for f in self.features.values() if macro in (m.partition("=")[0] for m in f.macros)), None)
 
     def ignores(self, macro: str) -> bool:
-        """Return whether `macro` is listed as unrelated to instructions."""
+        """Return whether one of the patterns `ignored_macros` matches `macro`."""
         return any(fnmatchcase(macro, pattern) for pattern in self.ignored_macros)
 
     def unknown(self, macros: Collection[str], baseline: Collection[str]) -> list[str]:
@@ -125,7 +125,7 @@ class Features:
         return twice and bool(self.cpu_macros) and re.fullmatch(self.cpu_macros, stem) is not None
 
     def turned_on(self, macros: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the features that `macros` show, except those in `never_required`, and what these need."""
+        """Return the features that `macros` turn on, without those in `never_required`, and all that they need."""
         checked = (f for f in self.features.values() if f.name not in self.never_required)
         return self.with_needs(f.name for f in checked if f.is_on(macros))
 

@@ -32,7 +32,7 @@ def read_flags(entry: Section, key: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def joined(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Return the flags of all lists. Of equal flags, and of options with ONE_VALUE, only the last one stays."""
+    """Return the flags of all lists. Only the last of equal flags stays, and the last of each option of ONE_VALUE."""
     flags: dict[str, tuple[str, ...]] = {}
     for words in lists:
         for flag in flags_in(words):

@@ -27,7 +27,7 @@ class CpuChecks:
 
 @dataclass(frozen=True)
 class Instructions:
-    """Facts for the audit about instruction sets and mnemonics, under the decoder's names (iced-x86's).
+    """Facts for the audit about instruction sets and mnemonics, under the decoder's names.
 
     `features` are the names of all features, in order. Every CPU of the architecture has the instruction sets `always`;
     `names` maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a

@@ -1,4 +1,4 @@
-"""Reads features from this CPU and its OS. The CPU's name is for people: detection never reads it."""
+"""Reads sources of features from this CPU and its OS. The CPU's name is for people: detection never reads it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEY = re.compile(r"^(?:model name|cpu model|cpu|uarch|Hardware)\s*: *(\S.*)$", r
 
 
 class Machine:
-    """This OS, and a CPU without registers to read. Subclasses add the registers of their processors."""
+    """This OS, and a CPU without registers to read. Subclasses add sources of their processors."""
 
     @property
     def registers(self) -> Mapping[str, int]:
@@ -40,7 +40,7 @@ class Machine:
         return False
 
     def permission(self, number: int) -> bool:
-        """Request the permission for a state from the OS, and return whether the process has it."""
+        """Request permission for the state with this number from the OS; return whether the process has permission."""
         return True
 
     def hwcap(self, word: int) -> int:

@@ -60,15 +60,15 @@ class DecodableCode:
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that a processor can be a key
 class Processor:
-    """One processor: its folder, `home`, contains `features.toml`, `tables/` and, if registers are read, `detect.c.j2`.
+    """One processor: its folder, `home`, contains `features.toml` and `tables/`.
 
     `cpu_family` is Meson's name of the architecture; "" stands for all that have no other processor. The default table
     has the processor's name. `spellings` maps results of ``platform.machine()`` in lower case to Meson's names, and
     `macros` maps macros that compilers predefine to Meson's names.
-    `detection` is the name of the folder whose `detect.c.j2` reads registers: the generic one reads none. `kinds` are
-    the processor's own kinds of sources, and `read_state` reads the keys of a state. `level_flags` returns a level's
-    flags for use after the project's arguments. The levels of `baseline_table` are the baselines that an audit can
-    name. `machine` returns the CPU and OS that Python runs on.
+    `detection` is the name of the folder whose `detect.c.j2` reads the processor's own sources: the generic one reads
+    none. `kinds` are the processor's own kinds of sources, and `read_state` reads the keys of a state. `level_flags`
+    returns a level's flags for use after the project's arguments. The levels of `baseline_table` are the baselines that
+    an audit can name. `machine` returns the CPU and OS that Python runs on.
     """
 
     name: str

@@ -110,9 +110,10 @@ def this_cpu_family() -> str:
 
 
 def this_machine(name: str) -> Machine:
-    """Return this CPU and OS as the processor `name` reads them, or else as this machine's own processor does.
+    """Return this CPU and OS, for the features of the processor `name`.
 
-    Raises `CpuError` if neither processor can read them, or if the first that can is not this machine's.
+    If that processor cannot read a machine, this machine's own processor reads it. Raises `CpuError` if neither can, or
+    if the processor `name` can and is not this machine's own.
     """
     family = this_cpu_family()
     for processor in (find_processor(name), processor_of_family(family)):

@@ -26,8 +26,9 @@ Step = tuple[int, int, int]  # address of an instruction, the address after it, 
 class Encodings(dict[int, int]):
     """The code of each word; words are decoded on first use. A code is an index of `forms` and `widths`.
 
-    Rows are indexed by the bits of a word in the mask `key`. The cache has a limited size, because a large file has
-    millions of different branches.
+    A row is a mask, a value and a code: words whose bits in the mask equal the value have the code. `rows` lists rows
+    by the bits of a word in the mask `key`. The cache has a limited size, because a large file has millions of
+    different branches.
     """
 
     def __init__(self, folder: Path, key: int) -> None:
@@ -75,8 +76,8 @@ class Instruction(NamedTuple):
 class RowDecoder(Decoder, ABC):
     """A decoder that looks up instructions in `instructions.toml` of its folder.
 
-    `key` is the mask of the bits by which rows are indexed. An instruction whose mnemonic starts with one of `ends`
-    does not continue with the next instruction. `known` are the addresses in registers that no function writes.
+    `key` is the mask of the bits by which rows are indexed. After an instruction whose mnemonic starts with one of
+    `ends`, control does not go on. `known` maps registers that no function writes to the addresses in them.
     """
 
     key: int

@@ -27,9 +27,9 @@ VERSION = re.compile(r"\d+(\.\d+)*\Z")
 class Level:
     """A named set of features that kernels are compiled for. The fields, except `name` and `below`, are keys in TOML.
 
-    `below` are the levels that it requires, directly or not, lowest rank first. `flags` and `optional_flags` are by
-    dialect of the compiler's options. They include those of the levels that it requires directly, unless the level's
-    flags stand alone.
+    `below` are the levels that it requires, directly or not, lowest rank first. `flags` and `optional_flags`
+    map a dialect of the compiler's options to flags. They include the flags of the levels that this level requires
+    directly, unless `flags_stand_alone` is set.
     """
 
     name: str
@@ -246,7 +246,10 @@ def _chosen(lower: Data, upper: Data, shown: str) -> Data:
 
 
 def _merged(lower: Data, upper: Data) -> Data:
-    """Return `lower` with the keys of `upper`. Levels and extra features are merged key by key; lists are joined."""
+    """Return `lower` with the keys of `upper`, which replace those of `lower`.
+
+    But the lists `ignored_macros` and `known_broken` are joined, and each level and extra feature is merged key by key.
+    """
     merged = {**lower, **upper}
     for group in ("ignored_macros", "known_broken"):
         if isinstance(lower.get(group), list) and isinstance(upper.get(group), list):

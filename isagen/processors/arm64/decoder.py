@@ -15,7 +15,7 @@ from .fields import PAGE, access, branch_target, is_call, written
 NO_REGISTER = 31  # the zero register or the stack pointer, depending on the instruction
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
 # (mask, value) of LDRB to w16 and of CBZ of w16. If the byte is not zero, the CPU has LSE, and the atomic instruction
-# after CBZ runs. GCC calls functions of libgcc and compiler-rt with this check (-moutline-atomics).
+# after CBZ runs. Compilers call functions of libgcc and compiler-rt with this check (-moutline-atomics).
 LOADS_FLAG, BRANCHES_ON_FLAG = (0xFFC003FF, 0x39400210), (0xFF00001F, 0x34000010)
 
 
@@ -100,8 +100,8 @@ def _formed(word: int, at: int, addresses: Addresses) -> int | None:
 def _is_page(word: int, at: int, formed: int) -> bool:
     """Return whether an instruction forms the address of a page, which is only the first part of an address.
 
-    That is ADRP, or ADR in the last two words of a page: there, linkers replace ADRP, which may fail on Cortex-A53
-    (erratum 843419).
+    ADRP does. In the last two words of a page, ADR may do so too: linkers write it there in place of ADRP, which may
+    fail on Cortex-A53 (erratum 843419).
     """
     if word & 0x9F000000 == 0x10000000:
         return formed % PAGE == 0 and at % PAGE >= PAGE - 8

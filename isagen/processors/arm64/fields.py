@@ -56,7 +56,7 @@ def _compares(word: int) -> bool:
 
 
 def written(word: int) -> tuple[int, ...]:
-    """Return the general registers that an instruction other than a call may write; 31 is none of them, or SP.
+    """Return the general registers that an instruction other than a call may write; 31 stands for XZR or SP.
 
     For instructions of SVE that write a general register, such as CNTB, no register is returned.
     """

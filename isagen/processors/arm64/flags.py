@@ -13,7 +13,8 @@ def on_baseline(flags: Sequence[str], args: Sequence[str]) -> tuple[str, ...]:
     """Return a level's flags, with their -march merged into the project's last -march, or else its last -mcpu.
 
     The result names the newer of two architectures, or the project's CPU, and the extensions of both: the level's
-    -march alone would remove the project's extensions, and GCC warns if -march and -mcpu conflict.
+    -march alone would remove the project's extensions, and GCC warns if -march and -mcpu conflict. The level's -march
+    stays as it is if the project's option has another form than MARCH and MCPU.
     """
     project = next((arg for arg in reversed(args) if arg.startswith("-march=")), "")
     project = project or next((arg for arg in reversed(args) if arg.startswith("-mcpu=")), "")

@@ -19,7 +19,8 @@ FLOATS = "zve32f"  # LLVM's name of the feature that floating-point vector instr
 class RiscvDecoder(RowDecoder):
     """The instructions of riscv64.
 
-    AUIPC and a JALR right after it form one address together, so they are one step, whose word has 64 bits.
+    AUIPC and a branch through its register right after it form one address together, so they are one step, whose word
+    has 64 bits.
     """
 
     name = "riscv64"
@@ -61,7 +62,7 @@ class RiscvDecoder(RowDecoder):
         return decoder
 
     def decode(self, raw: bytes, address: int) -> Iterator[Instruction]:
-        """Yield the instructions. The last VSETVLI before a vector instruction sets the size of its elements."""
+        """Yield the instructions. The code of a vector instruction depends on the element size set before it."""
         bits = 0
         for at, after, word in self.placed(raw, address):
             code = self.encodings[word]

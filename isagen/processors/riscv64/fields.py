@@ -11,7 +11,8 @@ from ..addresses import MASK, Access, signed
 
 LINKS = (1, 5)  # the registers for return addresses
 GP = 3  # the global pointer: an address amid the data of a program
-# Opcodes whose instructions write a general register: loads, immediates, AUIPC, AMO, registers, LUI, JALR, JAL.
+# Opcodes whose instructions write a general register: loads, AMO, AUIPC, LUI, JALR, JAL, and
+# operations on immediates and on registers.
 WRITING = frozenset({0x03, 0x13, 0x17, 0x1B, 0x2F, 0x33, 0x37, 0x3B, 0x67, 0x6F})
 AUIPC, LUI, JAL, FLOAT, VECTOR, SYSTEM = 0x17, 0x37, 0x6F, 0x53, 0x57, 0x73
 

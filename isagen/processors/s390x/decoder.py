@@ -79,7 +79,10 @@ class S390xDecoder(RowDecoder):
 
 
 def _unknown(word: int, operation: int) -> Kind | None:
-    """Return the kind of a call or jump whose target is not followed; None for other instructions."""
+    """Return the kind of a call or jump whose target is not followed; None for other instructions.
+
+    A jump under a condition counts as a call, as control may go on.
+    """
     if operation in f.OLD_CALLS:
         return Kind.CALL_UNKNOWN if f.is_call(word) else None
     if operation == f.BSM:

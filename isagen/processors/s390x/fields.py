@@ -20,7 +20,7 @@ HALF = frozenset({0xA5, 0xA7, 0xC0, 0xC2, 0xC4, 0xC6, 0xC8, 0xCC})
 BRANCHES = frozenset({0x84, 0x85, 0xA706, 0xA707, 0xEC44, 0xEC45, 0xEC64, 0xEC65, *range(0xEC76, 0xEC80)})
 BRC, BRAS, BRCL, BRASL, BRCTH, LARL = 0xA704, 0xA705, 0xC004, 0xC005, 0xCC06, 0xC000
 BCR, BASR, BC, BIC = 0x07, 0x0D, 0x47, 0xE347
-# Other calls and jumps through a register or memory.
+# Other calls and jumps, to an address in a register or at a base and a displacement.
 OLD_CALLS = frozenset({0x05, 0x0C, 0x45, 0x4D})  # BALR, BASSM, BAL, BAS
 BSM = 0x0B
 # Comparisons with a branch to a base and a displacement.
@@ -132,7 +132,7 @@ WRITES_NONE = frozenset(
     | {*range(0xA700, 0xA704), *range(0xC20C, 0xC210)}
     | WRITING
 )
-VECTOR_TO_GENERAL = frozenset({0xE721, 0xE727, 0xE650, 0xE652, 0xE658, 0xE65A})  # VLGV, LCBB, VCVB, VCVBG, VCLZDP
+VECTOR_TO_GENERAL = frozenset({0xE721, 0xE727, 0xE650, 0xE652, 0xE658, 0xE65A})  # VLGV, LCBB, VCVB, VCVBG, VCVD, VCVDG
 RANGES = frozenset({0x98, 0xEB04, 0xEB96, 0xEB98})  # LM and others load the registers from R1 to R3
 
 

@@ -1,4 +1,7 @@
-"""Reads CPUID and XCR0, sources of features. A leaf or subleaf beyond the highest one reads as zero."""
+"""Reads CPUID, a source of features, and XCR0, which shows what the OS saves.
+
+A leaf beyond the highest one reads as zero, and so does a subleaf of leaf 7 beyond its highest one.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def read_state(entry: Section) -> SavedState:
 
 
 class X86Machine(Machine):
-    """The rules for reading an x86 CPU; a subclass executes the instructions."""
+    """The rules for reading an x86 CPU; a subclass executes CPUID and XGETBV, or returns recorded values."""
 
     def cpuid(self, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
         """Return (eax, ebx, ecx, edx)."""

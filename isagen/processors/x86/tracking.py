@@ -53,8 +53,8 @@ class Tracking:
     ) -> frozenset[int]:
         """See `decoding.Decoder.tested_bits`."""
         tested: set[int] = set()
-        bases: dict[int, int] = {}  # by register: the address of a variable that it contains
-        loaded = None  # the address of the last load
+        bases: dict[int, int] = {}  # by register: the address of a variable, if the register contains one
+        loaded = None  # the address of the last access to such a variable
         for instruction in Decoder(64, raw, ip=address):
             kinds = [instruction.op_kind(number) for number in range(instruction.op_count)]
             place = self._place(instruction, bases) if OpKind.MEMORY in kinds else None
