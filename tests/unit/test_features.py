@@ -85,7 +85,7 @@ def test_what_a_feature_needs_is_on_with_it():
     features = read_features("arm64")
     assert features.turned_on({"__ARM_FEATURE_FP8DOT4": "1"}) == ("fpmr", "fp8", "fp8dot4")
     assert features.with_needs(["sve2", "crc"]) == ("crc", "fphp", "fp16", "sve", "sve2")
-    assert features.having(["sve2"]) == {"fphp", "fp16", "sve", "sve2"}
+    assert features.having(["sve2"]) == {"fphp", "fp16", "sve", "sve2", "crc", "lse", "rdm"}
 
 
 @pytest.mark.parametrize(("value", "found"), [("0", ()), ("256", ("wide",)), ("2560", ())])
