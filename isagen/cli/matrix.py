@@ -85,7 +85,7 @@ def add_why(commands: Commands) -> None:
     parser.add_argument(
         "level",
         metavar="LEVEL",
-        help="a level of the build, in upper or lower case; default: the level that this machine selects",
+        help="a level of the build, in upper or lower case; before a KERNEL it may be left out",
     )
     parser.add_argument(
         "kernel", nargs="?", default="", metavar="KERNEL", help="a kernel's path or the end of that path, or a stub"
