@@ -15,7 +15,7 @@ from .findings import CAUSES, KINDS, UNDECODABLE, Entry, Finding, Result, fails
 REPORT_FORMAT = 3
 # Kinds whose number of findings a summary shows even if it is 0.
 ALWAYS = ("load", "unproven")
-SHOWN = 4  # the most features that a summary names for functions that are not judged
+SHOWN = 4  # a summary counts functions that are not judged for each feature; it names at most this many features
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def as_data(
 
     With `counted`, functions that are not judged are named. `fail_on` are kinds of findings; None means the default of
     `findings.fails`. The `symbol` of a finding is the linker's name, and `name` is the C++ name, if it differs. Empty
-    values of findings are left out.
+    values of findings are left out, but for `symbol`.
     """
     data: dict[str, Any] = {
         "format": REPORT_FORMAT,

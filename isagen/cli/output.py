@@ -15,8 +15,8 @@ from typing import Any, TextIO
 
 from ..model.printable import CONTROLS, SURROGATES
 
-# What `str.translate` replaces in text for the standard output: control characters, except line ends and tabs, and
-# surrogates.
+# What `str.translate` replaces in text for the standard output: surrogates, and control characters other than line ends
+# and tabs.
 UNSAFE = {number: shown for number, shown in CONTROLS.items() if chr(number) not in "\n\t"} | SURROGATES
 
 
@@ -41,7 +41,8 @@ def standard_output() -> TextIO:
 def wrapped(lines: Iterable[str], indent: str = "    ", code: str = "", stream: TextIO | None = None) -> str:
     """Return lines as text, wrapped to the terminal's width if `stream` (default: the standard output) is a terminal.
 
-    The parts of a wrapped line, except the first, begin with `indent`. Lines that begin with `code` are not wrapped.
+    The parts of a wrapped line, except the first, begin with `indent`. Lines that start with the prefix `code`, if it
+    is not empty, are not wrapped.
     """
     stream = stream or sys.stdout
     if stream is not None and stream.isatty():

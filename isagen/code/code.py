@@ -169,7 +169,7 @@ class Code:
         label = self._labels.get(start)
         before = self.functions.at(start)
         if label is None and before >= 0 and start == self._end(before):
-            return self.functions.symbol(before)  # control falls through to the piece
+            return self.functions.symbol(before)  # the piece continues the function right before it
         return label
 
     @cached_property

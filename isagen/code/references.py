@@ -132,7 +132,7 @@ class References:
                 else:
                     kind, target = Kind.READ, reference.address
             elif kind is Kind.ADDRESS and within(self._pointers.slot_ranges, target):
-                kind = Kind.READ  # reads two words in the GOT for thread-local storage, which are no pointers
+                kind = Kind.READ  # the address of two words for thread-local storage in the GOT, which are no pointers
             elif kind is Kind.NUMBER:
                 if self._binary.section_at(target) is None:
                     continue

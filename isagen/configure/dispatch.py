@@ -126,7 +126,7 @@ def _note(array: str, binary_format: str, mark: str) -> dict[str, str]:
 
 
 def _without_requirements(plan: Plan) -> Plan:
-    """Return the plan without required features at the lowest level: C for any compiler cannot detect the CPU."""
+    """Return the plan with no features at the lowest level: without extensions, C cannot ask the CPU for features."""
     return replace(plan, levels=(replace(plan.levels[0], features=()), *plan.levels[1:]))
 
 

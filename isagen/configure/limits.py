@@ -74,7 +74,7 @@ def limit_of(
     known = system is None or system in known_systems()
     silent = next((one for one in compilers if one.dialect == "msvc"), None)
     if silent and known:
-        shown = "which show its baseline and what flags of levels turn on"
+        shown = "which would show its baseline and the features that flags turn on"
         return Limit(f"{silent.name} does not list its macros, {shown}", opaque=True)
     unread = next((one for one in compilers if not _is_read(one, system if known else None)), None)
     if unread:
@@ -151,8 +151,8 @@ def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple
 def sealing_of(suffix: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
     """Return how the levels of a set of kernels are sealed.
 
-    `wanted` is false if the Meson option isa_seal switches sealing off, which it cannot do for a whole module. The
-    `suffix` of the set's symbols is unique in a program. With `fold`, equal copies are linked once.
+    `wanted` is false if the Meson option isa_seal switches sealing off. The `suffix` of the set's symbols is unique in
+    a program. With `fold`, equal copies are linked once.
     """
     if not wanted:
         return Sealing(reason="switched off by the Meson option isa_seal")

@@ -55,12 +55,11 @@ class Request:
     """The request to configure one set of kernels: folders, machine, compilers, options.
 
     `kernels` are relative to `project_root`; `generated` maps generated kernels to paths relative to `build_root`.
-    `other_kernels` are the kernels of other sets. `editor` is the option isa_editor: the level for
-    compile_commands.json, `best` or `none`. `kernel_set` is the set's name in files and symbols: this name is unique in
-    a project. `config_set` is the set's name in isa.toml, and `sets` are the names of the fragment's sets. `module`
-    names the extension module that the kernels form, and is "" for kernels behind stubs. `precompiled` are the
-    languages with a precompiled header. `reached` is false if the compilers do not call isagen's scripts in the
-    linker's place.
+    `other_kernels` are the kernels of other sets. `editor` is the option isa_editor: `best`, `none`, or the name of the
+    level for compile_commands.json. `kernel_set` is the set's name in files and symbols: this name is unique in a
+    project. `config_set` is the set's name in isa.toml, and `sets` are the names of the fragment's sets. `module` names
+    the extension module that the kernels form, and is "" for kernels behind stubs. `precompiled` are the languages with
+    a precompiled header. `reached` is false if the compilers do not call isagen's scripts in the linker's place.
     """
 
     config: Path

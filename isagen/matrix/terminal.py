@@ -110,9 +110,11 @@ def _selected(here: Selection) -> str:
     """Return the level that this machine selects, and the reason."""
     if not here.selected:
         return "nothing: CPU or OS lack features of every level that is built and allowed"
-    decided = here.asked == here.selected or (here.excluded and not here.asked)
-    asked = f", as {here.variable}={here.override} says" if here.override and decided else ""
-    return f"{here.selected}{asked or ', the best built level that CPU and OS support'}"
+    override = f"{here.variable}={here.override}"
+    if here.asked == here.selected:
+        return f"{here.selected}, as {override} says"
+    allows = f" and that {override} allows" if here.excluded else ""
+    return f"{here.selected}, the best built level that CPU and OS support{allows}"
 
 
 def _text(text: str, style: str = "") -> Text:

@@ -210,7 +210,7 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
         message = f"its binaries are {UNIVERSAL} files, which isagen does not read"
         remedy = "take a part of a universal file: lipo -thin arm64 FILE -output PART"
     else:
-        message, remedy = "no build of isagen is here", _wanted()
+        message, remedy = "no build that uses isagen is here", _wanted()
     return ProjectError(message, where=where, remedy=remedy)
 
 

@@ -18,16 +18,16 @@ SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # In the source of the stubs, sealing replaces the first mark with the table of stubs, the second with levels' notes.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
-# In the dispatch source, configuring replaces the first mark with the bytes of the matrix, the second with the notes of
-# the binary format that the mark names.
+# In the dispatch source, configuring replaces the first mark with the bytes of the matrix. The second mark, which names
+# a binary format, is replaced with the bytes of a note.
 MATRIX_MARK = "/*@ISA_MATRIX@*/"
 NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 
 # The format of matrices: raise the number for a change that an older reader does not understand.
 MATRIX_FORMAT = 4
 
-# The end of a name that is private to a sealed level: the level and the project's number. Demanglers read `.` and
-# letters, or `.` and digits, as the suffix of a clone, and reject anything else.
+# The end of a name that is private to a sealed level: the level and the project's number. Demanglers show it as a
+# clone's suffix.
 SEALED = re.compile(r"\.([a-z0-9_]+)\.\d+\Z")
 # The prefixes of two symbols of each stub. A linker's error about such a symbol shows its name, which says the remedy.
 # The table of stubs defines the first, a pointer to the function that an unset stub calls. ISA_DEFINE_DISPATCH defines
@@ -37,8 +37,8 @@ BIND_SYMBOL = "isa_needs_one_ISA_DEFINE_DISPATCH_for_"
 # The prefixes of two symbols of each set: its table of stubs, and the function that its unset stubs call.
 TABLE_SYMBOL = "isa_stubs_"
 NO_LEVEL_SYMBOL = "isa_no_level_"
-# The prefixes of the symbols by which a kernel source registers a function for a stub at a level, or registers that the
-# stub has none at this level.
+# The prefixes of two symbols of a kernel source: the first registers a function for a stub at a level; the second means
+# that the stub has no function at this level.
 KERNEL_SYMBOL = "isa_kernel_{level}__"
 WITHOUT_SYMBOL = "isa_without_{level}__"
 
@@ -65,7 +65,7 @@ def _of_set(name: str, kernels: str = "", suffix: str = "") -> str:
 
 # These return the names of a set's plan file, its folder of generated headers, and its generated sources; the argument
 # `kernels` is the set's name, "" if a project has only one set. The sources are for dispatch, for the table of stubs,
-# and, if the set is a whole module, for its front. `suffix` is the Meson language of a source.
+# and, if the set is a whole module, for its front. `suffix` is that of the file.
 plan_name = partial(_of_set, "isa_plan", suffix="json")
 headers_folder = partial(_of_set, "isa_include")
 dispatch_name = partial(_of_set, "isa_dispatch")

@@ -14,9 +14,10 @@ from .record import Record
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 # Values of `Cell.by`: an entry of [kernels] in isa.toml disables the cell, or the baseline does: it contains the level.
 ENTRY, BASELINE = "entry", "baseline"
-# The reason why no link is audited if the audit does not read the format of linked files.
+# The reason why no link is audited in an opaque build, or where no reader knows the format of linked files.
 UNREAD_LINKS = "isagen does not read what this build links"
-# `LinkAudit.how` if ninja audits the targets that a project lists, in a step after each link.
+# `LinkAudit.how` if ninja audits the targets that a project lists, in a step after each link, which the fragment in
+# the project's folder isagen/audit declares.
 BY_TARGETS = "by isagen/audit, only targets in isa_links"
 
 
@@ -142,8 +143,8 @@ class Plan:
 class Limit:
     """The `reason` why only the lowest level is built, "" if every level is tried.
 
-    If objects are `opaque`, isagen cannot read them: nothing is sealed or audited, and the build searches their bytes
-    for registrations. With a `foreign` compiler, isagen uses only options and extensions that all compilers have.
+    If objects are `opaque`, isagen does not decode them: nothing is sealed or audited, and the build searches their
+    bytes for registrations. With a `foreign` compiler, isagen uses only options and extensions that all compilers have.
     """
 
     reason: str = ""

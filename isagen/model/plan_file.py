@@ -50,7 +50,7 @@ def read_registrations(path: Path) -> Registrations:
 
 
 def outputs_folder(folder: Path) -> Path:
-    """Return the folder for the outputs of the targets of a meson.build, whose folder in the build is `folder`.
+    """Return where Meson writes the outputs of a meson.build whose folder in the build is `folder`.
 
     With Meson's option layout=flat, that is one folder for the whole build, otherwise `folder` itself.
     """
@@ -65,9 +65,9 @@ def find_plans(folder: Path) -> list[Path]:
     plans = list(plans_in(folder))
     if not plans:
         raise ProjectError(
-            "no build of isagen is here",
+            "no build that uses isagen is here",
             where=str(folder),
-            remedy="configure the project first, and give its build folder: meson setup BUILD_DIR",
+            remedy="configure the project first (meson setup BUILD_DIR), and give BUILD_DIR",
         )
     return plans
 

@@ -36,9 +36,9 @@ class Record:
     """The facts of a build that the audit needs.
 
     Every object of the build may use the `baseline` features. `levels` maps each built level to its features, which the
-    generated code checks at run time. `features` is the name of the processor's features file, to which the table may
-    add features. In the record of a private module, `module` is the module's level. All of the module's code may use
-    the level's features, because the module is opened only after these were checked.
+    generated code checks at run time. `features` names the processor's features file; the table may define features
+    beyond it. In the record of a private module, `module` is the module's level. All of the module's code may use the
+    level's features, because the module is opened only after these were checked.
     """
 
     project: str

@@ -57,7 +57,7 @@ def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequenc
     `other_kernels` are the kernels of other sets.
     """
     if module and not VARIABLE.match(module):
-        remedy = "use letters, digits and _; isa_subdir names the packages above it"
+        remedy = "use letters, digits and _, and a letter or _ first; isa_subdir names its package's folder"
         raise ConfigError(f"{module!r} cannot name an extension module", where="isa_module", remedy=remedy)
     if module and not kernels:
         remedy = "name its sources with files(): C, C++ or Cython"
@@ -122,5 +122,5 @@ def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
         for source in clashing:
             parts = source.split("/")
             names[source] = "_".join(parts[-depth:])
-            if depth > len(parts):  # folders do not make a_b.cpp and a/b.cpp unique
+            if depth > len(parts):  # a/b.cpp gets the name of a_b.cpp
                 names[source] = f"{kernels.index(source)}_{names[source]}"

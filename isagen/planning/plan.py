@@ -152,7 +152,7 @@ def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] |
 
 
 def _cell(level: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:
-    """Return the cell of a kernel at one level; the copy's name is `name` with the level before the suffix."""
+    """Return the cell of a kernel at one level. The copy of a kernel named a.cpp is a.cpp.AVX2.cpp at AVX2."""
     if not verdict.available:
         return Cell(level, UNAVAILABLE, verdict.reason)
     suffix = posixpath.splitext(name)[1]
@@ -208,12 +208,12 @@ def _units(
     kernel_set: str,
     verdicts: Mapping[tuple[str, str], Verdict],
 ) -> Iterable[Unit]:
-    """Yield units. The copies of one have the same level, folders for quoted includes, and arguments of the kernel."""
+    """Yield units. All copies in a unit have the same level, `args` in isa.toml and folders for quoted includes."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], dict[str, list[Cell]]] = {}
     for number, level in enumerate(table.names()):
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
-        # Shims come last: all C copies of a unit get the flags of the first one, and only a kernel's flags matter.
+        # All C copies of a unit get the flags of its first one. Shims come last, as they contain no code.
         copies += [(kernel, "c", shim_of(cell, kernel, verdicts, table)) for kernel, cell in built if cell.shim]
         for kernel, language, cell in copies:
             key = (level, _quote_folders(kernel, source_root), kernel.args)

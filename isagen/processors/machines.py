@@ -40,7 +40,7 @@ class Machine:
         return False
 
     def permission(self, number: int) -> bool:
-        """Request permission for the state with this number from the OS; return whether the process has permission."""
+        """Return whether the process may use the state with this number; asks the OS for permission where it must."""
         return True
 
     def hwcap(self, word: int) -> int:

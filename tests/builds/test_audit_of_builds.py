@@ -211,7 +211,7 @@ def test_a_build_folder_of_something_else_is_no_finding(new_project):
     project.setup()
     done = project.isagen("audit", "build", check=False)
     assert done.returncode == 2
-    assert done.stdout.startswith("isagen: error: build: no build of isagen is here")
+    assert done.stdout.startswith("isagen: error: build: no build that uses isagen is here")
 
 
 def test_a_damaged_plan_is_no_finding(prepared):

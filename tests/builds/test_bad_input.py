@@ -74,7 +74,7 @@ def test_a_kernel_that_is_listed_twice_is_built_once(scaffold):
         (["probe", "--compiler", "true"], "cpp compiler: 'true' does not answer as GCC or Clang do"),
         (["probe", "--table", "x87"], "--table: there is no table 'x87'"),
         (["matrix", "nowhere"], "nowhere: is no folder, file or installed module"),
-        (["matrix", "."], "no build of isagen is here"),
+        (["matrix", "."], "no build that uses isagen is here"),
         (["init", "--name", "not-a-name"], "--name: 'not-a-name' cannot name the package"),
     ],
 )

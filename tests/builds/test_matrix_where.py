@@ -104,7 +104,7 @@ def test_a_module_that_is_installed_editable(house, tmp_path):
     assert "hello._cord: is no folder, file or installed module" in said
     (info / "direct_url.json").write_text(json.dumps({**origin, "dir_info": {}}))
     said = ask(house.project, "matrix", "hello", check=False, PYTHONPATH=str(tmp_path))
-    assert "hello: no build of isagen is here" in said
+    assert "hello: no build that uses isagen is here" in said
 
 
 def test_the_name_of_a_distribution_gets_the_names_of_its_modules(house, tmp_path):
@@ -225,8 +225,8 @@ def test_what_holds_no_matrix(house, tmp_path):
     (tmp_path / "failed/meson-info").mkdir(parents=True)
     for where, said in {
         "true": "its binary has no build matrix of isagen\n  built without isagen",
-        "pure.whl": "no build of isagen is here\n  give a build folder, ",
-        "empty": "no build of isagen is here\n  give a build folder, ",
+        "pure.whl": "no build that uses isagen is here\n  give a build folder, ",
+        "empty": "no build that uses isagen is here\n  give a build folder, ",
         "failed": "is a build folder of Meson without a plan of isagen\n  configuring failed, or ",
     }.items():
         text = ask(house.project, "matrix", tmp_path / where, check=False)

@@ -55,7 +55,7 @@ LCC = compiler("lcc", "1", "__ELF__")
             [MSVC],
             "",
             Limit(
-                "MSVC 19 does not list its macros, which show its baseline and what flags of levels turn on",
+                "MSVC 19 does not list its macros, which would show its baseline and the features that flags turn on",
                 True,
             ),
         ),

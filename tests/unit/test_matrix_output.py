@@ -97,7 +97,7 @@ def places(line: str) -> list[int]:
         (Selection(selected="AVX2", variable="X", override="avx2", asked="AVX2"), ["runs here: AVX2, as X=avx2 says"]),
         (
             Selection(selected="AVX2", variable="X", override="avx512", asked="AVX512", excluded=("AMX",)),
-            ["runs here: AVX2, the best built level that CPU and OS support"],
+            ["runs here: AVX2, the best built level that CPU and OS support and that X=avx512 allows"],
         ),
         (
             Selection(selected="AVX2", variable="X", override="bogus"),

@@ -1,4 +1,4 @@
-"""Entries of an ELF file's tables, decoded: sections and groups."""
+"""Entries of an ELF file's tables, decoded, and what names and numbers in them mean."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 from ..contents import Binding, Section, SymbolKind
 from . import layout as e
 
-# The kind and the binding for each value of these fields in a symbol table. The enumerations have ELF's numbers.
+# Kinds and bindings of symbols, by their numbers in a symbol table. The enumerations have ELF's numbers.
 KINDS = tuple(SymbolKind(value) if value in set(SymbolKind) else SymbolKind.OTHER for value in range(16))
 BINDINGS = tuple(Binding(value) if value in set(Binding) else Binding.OTHER for value in range(16))
 
 WHEN_LOADED, AT_EXIT = "when loaded", "at exit"
-# Arrays, by the section's name and type, of functions that the loader calls. A name may end in a priority, by which
-# linkers sort the arrays: .init_array.00101.
+# When the loader calls the functions of an array: by the start of its section's name, which may end in a priority, such
+# as .init_array.00101, and by its section's type.
 ARRAY_NAMES = {
     **dict.fromkeys((".preinit_array", ".init_array", ".ctors"), WHEN_LOADED),
     **dict.fromkeys((".fini_array", ".dtors"), AT_EXIT),

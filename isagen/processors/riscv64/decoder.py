@@ -29,7 +29,7 @@ class RiscvDecoder(RowDecoder):
     key = 0xF07F
     # C.NOP, NOP, and zeros.
     pad = re.compile(rb"(?:\x01\x00|\x13\x00\x00\x00|(?:\x00\x00)+)*")
-    # These convert between integers and floating-point numbers of twice the size: half precision for 8-bit integers.
+    # These convert between integers and floating-point numbers twice as wide: with 8-bit elements, half precision.
     of_bytes = (
         *("vfwcvt.f.x.v", "vfwcvt.f.xu.v"),
         *("vfncvt.x.f.w", "vfncvt.xu.f.w", "vfncvt.rtz.x.f.w", "vfncvt.rtz.xu.f.w"),
@@ -41,7 +41,8 @@ class RiscvDecoder(RowDecoder):
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
-        # By the size of elements: maps the code of a vector instruction to its code at half precision.
+        # By the width of elements: maps the code of a vector instruction to the code that it has at this width. The
+        # second code needs half precision, too.
         self._halves: dict[int, dict[int, int]] = {8: {}, 16: {}}
         for code, form in enumerate(tuple(self.encodings.forms)):
             if form.needs == (FLOATS,):
@@ -70,7 +71,7 @@ class RiscvDecoder(RowDecoder):
                 bits = f.element_bits(word) if word >> 12 & 7 == f.SETS else bits
                 code = self._halves.get(bits, {}).get(code, code)
             elif f.opcode(word) in (f.JAL, f.C_J) or f.through(word) is not None:
-                bits = 0  # unknown: control may come from elsewhere here, or a called function may change it
+                bits = 0  # a called function may set another width, and jumps may lead to the next instruction
             yield Instruction(at, after, code, word)
 
     def codes(self, raw: bytes, address: int) -> Codes:
@@ -164,7 +165,7 @@ class RiscvDecoder(RowDecoder):
         return f.written(word) if word < 1 << 32 else ()
 
     def copied(self, word: int) -> tuple[int, int] | None:
-        """See `RowDecoder.copied`. A load counts as a copy too: its offset is the second part of an address."""
+        """See `RowDecoder.copied`. A load is a copy of its base: after AUIPC, it contains the rest of an address."""
         if word >= 1 << 32:
             return None
         added, accessed, written = f.added(word), f.access(word), f.written(word)

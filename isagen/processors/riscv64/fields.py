@@ -105,7 +105,7 @@ def added(word: int) -> tuple[int, int, int] | None:
 
 
 def element_bits(word: int) -> int:
-    """Return the bits of an element that VSETVLI or VSETIVLI sets; 0 for VSETVL, which reads them from a register."""
+    """Return the width of elements, in bits, that VSETVLI or VSETIVLI sets; 0 for VSETVL, which reads a register."""
     return 8 << (word >> 23 & 7) if word >> 30 != 2 else 0
 
 
