@@ -6,6 +6,7 @@ from isagen.binary.elf.layout import architecture_of
 from isagen.model.errors import AuditError
 from isagen.processors.decoding import Kind
 from isagen.processors.registry import decoder_of, is_decoded
+from isagen.processors.s390x import fields as s390x
 from isagen.processors.x86 import decoder
 from isagen.processors.x86.abi import ELF
 
@@ -139,3 +140,24 @@ def test_blocks_that_only_jumps_back_reach():
     kinds = [(one.at, one.kind) for one in arm64.references(raw, 0)]
     assert (8, Kind.ADDRESS) not in kinds
     assert (0x14, Kind.BRANCH) in kinds
+
+
+@pytest.mark.parametrize(
+    ("raw", "registers"),
+    [
+        ("0e24", {2, 3, 4, 5}),  # mvcl %r2,%r4
+        ("0f24", {2, 3, 4, 5}),  # clcl %r2,%r4
+        ("a8240000", {2, 3, 4, 5}),  # mvcle %r2,%r4,0
+        ("eb240000008e", {2, 3, 4, 5}),  # mvclu %r2,%r4,0
+        ("eb240000008f", {2, 3, 4, 5}),  # clclu %r2,%r4,0
+        ("b92d6024", {2, 3, 4, 5, 6, 7}),  # kmctr %r2,%r6,%r4
+        ("b9296024", {2, 3, 4, 5, 6, 7}),  # kma %r2,%r6,%r4
+        ("ef2580009000", {2, 3, 4, 5}),  # lmd %r2,%r5,0(%r8),0(%r9)
+        ("0a04", {2}),  # svc 4
+        ("dd0020003000", {1, 2}),  # trt 0(1,%r2),0(%r3)
+        ("e61200000050", {1, 2}),  # vcvb %r1,%v2,0
+    ],
+)
+def test_the_registers_that_s390x_writes(raw, registers):
+    """Some instructions may write one register too many: the default is a pair."""
+    assert set(s390x.written(int(raw.ljust(12, "0"), 16))) == registers

@@ -133,12 +133,17 @@ WRITES_NONE = frozenset(
     | WRITING
 )
 VECTOR_TO_GENERAL = frozenset({0xE721, 0xE727, 0xE650, 0xE652, 0xE658, 0xE65A})  # VLGV, LCBB, VCVB, VCVBG, VCVD, VCVDG
-RANGES = frozenset({0x98, 0xEB04, 0xEB96, 0xEB98})  # LM and others load the registers from R1 to R3
+RANGES = frozenset({0x98, 0xEF, 0xEB04, 0xEB96, 0xEB98})  # LM and others load the registers from R1 to R3
+TWO_PAIRS = frozenset({0x0E, 0x0F, 0xA8, 0xA9, 0xEE, 0xEB8E, 0xEB8F})  # MVCL, CLCL, MVCLE, CLCLE, PLO, MVCLU, CLCLU
+THREE_PAIRS = frozenset({0xB929, 0xB92D})  # KMA, KMCTR
+WITHOUT_FIELD = {0x0A: (2,), 0xD0: (1, 2), 0xDD: (1, 2), 0xDF: (1,)}  # SVC, TRTR, TRT, EDMK write fixed registers
 
 
 def written(word: int) -> tuple[int, ...]:
     """Return the general registers that an instruction other than a call may write."""
     code, first, third = operation(word), first_register(word), word >> 32 & 15
+    if code in WITHOUT_FIELD:
+        return WITHOUT_FIELD[code]
     if code in WRITES_NONE or (code >> 8 in (0xE6, 0xE7) and code not in VECTOR_TO_GENERAL):
         return ()
     if code in RANGES:
@@ -147,12 +152,11 @@ def written(word: int) -> tuple[int, ...]:
         first = word >> 20 & 15
         if code in (0xB904, 0xB914, 0xB908, 0xB902):  # LGR, LGFR, AGR, LTGR, the most frequent, write one
             return (first,)
-        return (first, first + 1 & 15, word >> 16 & 15, (word >> 16 & 15) + 1 & 15)
+        pairs = (first, word >> 16 & 15, *((word >> 28 & 15,) if code in THREE_PAIRS else ()))
+        return tuple(number + more & 15 for number in pairs for more in (0, 1))
     if code in (LA, LAY, LARL, 0x18, 0x58) or code in LOADS or code in READING:
         return (first,)
-    return (
-        (first, first + 1 & 15, third, third + 1 & 15) if code in (0xA8, 0xA9, 0xEE, 0xEF) else (first, first + 1 & 15)
-    )
+    return (first, first + 1 & 15, third, third + 1 & 15) if code in TWO_PAIRS else (first, first + 1 & 15)
 
 
 def copied(word: int) -> tuple[int, int] | None:
