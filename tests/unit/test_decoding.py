@@ -156,6 +156,8 @@ def test_blocks_that_only_jumps_back_reach():
         ("0a04", {2}),  # svc 4
         ("dd0020003000", {1, 2}),  # trt 0(1,%r2),0(%r3)
         ("e61200000050", {1, 2}),  # vcvb %r1,%v2,0
+        ("e61200003058", set()),  # vcvd %v1,%r2,3,0
+        ("e6120000305a", set()),  # vcvdg %v1,%r2,3,0
     ],
 )
 def test_the_registers_that_s390x_writes(raw, registers):

@@ -132,7 +132,7 @@ WRITES_NONE = frozenset(
     | {*range(0xA700, 0xA704), *range(0xC20C, 0xC210)}
     | WRITING
 )
-VECTOR_TO_GENERAL = frozenset({0xE721, 0xE727, 0xE650, 0xE652, 0xE658, 0xE65A})  # VLGV, LCBB, VCVB, VCVBG, VCVD, VCVDG
+VECTOR_TO_GENERAL = frozenset({0xE721, 0xE727, 0xE650, 0xE652})  # VLGV, LCBB, VCVB, VCVBG
 RANGES = frozenset({0x98, 0xEF, 0xEB04, 0xEB96, 0xEB98})  # LM and others load the registers from R1 to R3
 TWO_PAIRS = frozenset({0x0E, 0x0F, 0xA8, 0xA9, 0xEE, 0xEB8E, 0xEB8F})  # MVCL, CLCL, MVCLE, CLCLE, PLO, MVCLU, CLCLU
 THREE_PAIRS = frozenset({0xB929, 0xB92D})  # KMA, KMCTR
