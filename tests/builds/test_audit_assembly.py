@@ -1,5 +1,6 @@
 """The audit of assembly with few types and sizes, in files with isagen's record."""
 
+import re
 import subprocess
 from dataclasses import replace
 
@@ -210,6 +211,19 @@ def test_a_label_that_only_a_table_of_an_object_leads_to(tmp_path):
     found = Level(tmp_path, f"  .text\n{entry}{table.format('helper')}", "gcc", kind=".s").found_in_object()
     assert [(f.kind, f.symbol, f.features) for f in found] == [("level", "helper", ("avx512_f",))]
     assert Level(tmp_path, f"  .text\n{entry}{table.format('entry')}", "gcc", kind=".s").found_in_object() == []
+
+
+@pytest.mark.parametrize("number", [9, 41, 42, 43, 46, 49])
+def test_relocations_through_the_got(tmp_path, number):
+    """The psABI has six types. The last three are for instructions of APX, of which assemblers write only some."""
+    helper = function("helper", "  vpaddd %zmm0, %zmm1, %zmm2\n  ret")
+    entry = function("entry", "  call *helper@GOTPCREL(%rip)\n  ret", '  .section .init_array, "aw"\n  .quad entry')
+    level = Level(tmp_path, f"  .text\n{helper}{entry}", "gcc", kind=".s")
+    relocation = re.compile(rb"(?s)\x29\0\0\0(....\xfc\xff{7})")  # type 41, symbol, addend -4
+    raw, count = relocation.subn(bytes([number, 0, 0, 0]) + rb"\1", level.object.read_bytes())
+    assert count == 1
+    level.object.write_bytes(raw)
+    assert [(f.kind, f.symbol) for f in level.found_in_object()] == [("load", "helper"), ("level", "helper")]
 
 
 def test_code_of_a_level_that_needs_a_feature_that_no_table_names(audited, tmp_path):

@@ -7,8 +7,9 @@ from dataclasses import replace
 from ...binary.contents import RelocationTypes
 from ..decoding import Abi
 
-# Relocation types in ELF (x86-64 psABI 1.0, "Relocation Types"). THROUGH_GOT are GOTPCREL and its newer variants.
-THROUGH_GOT = frozenset({9, 41, 42, 43})
+# Relocation types in ELF (x86-64 psABI 1.0, "Relocation Types"). THROUGH_GOT are GOTPCREL and its newer variants,
+# of which the last three are for APX.
+THROUGH_GOT = frozenset({9, 41, 42, 43, 46, 49})
 R_64, GLOB_DAT, JUMP_SLOT, RELATIVE, IRELATIVE = 1, 6, 7, 8, 37
 RELOCATIONS = RelocationTypes(
     absolute=frozenset({R_64, 10, 11}),  # 64, 32, 32S
