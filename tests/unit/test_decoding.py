@@ -79,6 +79,21 @@ def test_what_an_instruction_refers_to(raw, kind, address):
     assert found == (0x1000, 0x1000 + len(content), kind, address)
 
 
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        (0x18000080, Kind.FLAG),  # ldr w0, .+16
+        (0x58000080, Kind.LOAD),  # ldr x0, .+16
+        (0x98000080, Kind.FLAG),  # ldrsw x0, .+16
+        (0x1C000080, Kind.READ),  # ldr s0, .+16
+        (0x5C000080, Kind.READ),  # ldr d0, .+16
+    ],
+)
+def test_what_a_literal_of_arm64_is(word, kind):
+    arm64 = decoder_of(architecture_of(head(machine=183)), "f.so")
+    assert list(arm64.references(word.to_bytes(4, "little"), 0x1000)) == [(0x1000, 0x1004, kind, 0x1010)]
+
+
 def test_numbers_that_may_be_addresses():
     x86 = decoder.X86Decoder(ELF)
     for raw in ("bf78563412", "8b04c578563412"):  # mov edi, 0x12345678; mov eax, [rax*8+0x12345678]

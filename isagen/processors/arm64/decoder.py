@@ -13,6 +13,7 @@ from ..row_decoder import INVALID, NO_WORD, RowDecoder, Step
 from .fields import PAGE, access, branch_target, is_call, written
 
 NO_REGISTER = 31  # the zero register or the stack pointer, depending on the instruction
+SMALL_LITERALS = frozenset({0x18, 0x98})  # LDR of 32 bits, LDRSW
 BRANCHES = {0x14000000: Kind.JUMP, 0x94000000: Kind.CALL}
 # (mask, value) of LDRB to w16 and of CBZ of w16. If the byte is not zero, the CPU has LSE, and the atomic instruction
 # after CBZ runs. Compilers call functions of libgcc and compiler-rt with this check (-moutline-atomics).
@@ -114,7 +115,7 @@ def _of_memory(word: int, at: int, addresses: Addresses, linked: bool) -> Found:
         place = at + 4 * signed(word >> 5 & 0x7FFFF, 19) & MASK
         addresses.forget(written(word))
         if word >> 24 != 0x58:
-            return Kind.READ, place
+            return (Kind.FLAG if word >> 24 in SMALL_LITERALS else Kind.READ), place
         addresses.loaded[word & 31] = place
         return Kind.LOAD, place
     return addresses.used(access(word) if linked else None, written(word))
