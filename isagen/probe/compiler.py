@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 from ..model.errors import CompilerError
@@ -88,9 +89,11 @@ class Compiler:
         b_sanitize, which probes do not use.
         """
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
-        if self.language == "fortran":  # probes of Fortran are in C, and the C compiler warns about Fortran's options
-            warning = re.compile(r"-(?!m|B|O|-sysroot)")
         args = tuple(arg for arg in self.args if not warning.match(arg))
+        if self.language == "fortran":  # probes of Fortran are in C, and the C compiler warns about Fortran's options
+            kept = re.compile(r"-(m|B|O|-sysroot)")
+            pairs = pairwise(("", *self.args))
+            args = tuple(arg for before, arg in pairs if kept.match(arg) or before in ("-B", "--sysroot"))
         if args and self.id == "clang" and in_range(self.version, ">=14"):
             return "--start-no-unused-arguments", *args, "--end-no-unused-arguments"
         return args

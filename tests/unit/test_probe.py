@@ -214,6 +214,11 @@ def test_fortran_compilers_are_asked_in_c(tmp_path):
     assert "-J" not in line
 
 
+def test_options_of_fortran_with_values_in_the_next_argument(tmp_path):
+    compiler = fortran(tmp_path, "-J", "mods", "-B", "bin", "-mtune=native", "--sysroot", "root", "-I", "headers")
+    assert compiler.quiet_args == ("-B", "bin", "-mtune=native", "--sysroot", "root")
+
+
 @pytest.mark.parametrize(("args", "family"), [(("-bad",), "gcc"), ((), "flang")])
 def test_fortran_compilers_that_cannot_be_asked_have_the_lowest_level(tmp_path, args, family):
     compiler = fortran(tmp_path, *args, family=family)
