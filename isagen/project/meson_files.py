@@ -78,9 +78,9 @@ class Sources:
         return str(place / NAME), str(path.relative_to(place))
 
     def kernel_names(self) -> list[str]:
-        """Return the strings in the first statement that sets isa_kernels or isa_sets, up to its first `)` or `]`."""
-        statements = (match[1] for _, match in self._matches(KERNELS + r"([^)\]]*)"))
-        return re.findall(r"'([^']*)'", next(statements, ""))
+        """Return the strings in the statements that set isa_kernels or isa_sets."""
+        statements = (_statement(match.string[match.end() :]) for _, match in self._matches(KERNELS))
+        return [name for statement in statements for name in re.findall(r"'([^']*)'", statement)]
 
     def has_cpp(self) -> bool:
         """Return whether the project has the language C++."""
@@ -92,6 +92,16 @@ class Sources:
             if posixpath.normpath(posixpath.join(posixpath.dirname(place), match[1])) == folder:
                 return place
         return ""
+
+
+def _statement(text: str) -> str:
+    """Return the statement at the start of Meson code: it goes up to the first end of a line outside of brackets."""
+    depth = 0
+    for match in re.finditer(r"'[^']*'|[(\[{]|[)\]}]|\n", text):
+        depth += (match[0] in "([{") - (match[0] in ")]}")
+        if match[0] == "\n" and not depth:
+            return text[: match.start()]
+    return text
 
 
 def without_comments(text: str) -> str:

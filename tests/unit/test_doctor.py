@@ -66,6 +66,22 @@ def test_fortran_kernels_need_fortran_and_c(project, monkeypatch):
     assert [one for one in said if "compiler" in one] == ["C++ compiler", "Fortran compiler", "C compiler"]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "isa_sets = {\n  'one': {'kernels': files('one.c')},\n  'two': {'kernels': [files('two.f90')]},\n}",
+        "isa_kernels = files('one.c') + files('two.f90')",
+        "isa_kernels = files('one.c')\nif true\n  isa_kernels += files('two.f90')\nendif",
+    ],
+)
+def test_the_languages_of_all_kernels_count(project, monkeypatch, statement):
+    """Those of other sources do not: the next statement names one in C++."""
+    edit(project, "meson.build", KERNELS, f"{statement}\nother = files('other.cpp')\n")
+    monkeypatch.setenv("FC", "cc")
+    said = [check.message.partition(": ")[0] for check in examine_tools(project)]
+    assert [one for one in said if "compiler" in one] == ["Fortran compiler", "C compiler"]
+
+
 MISTAKES = {
     "no isagen in requires": (
         ("pyproject.toml", ', "isagen"', ""),
