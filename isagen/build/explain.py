@@ -11,7 +11,7 @@ from ..audit.build_objects import BuildObjects
 from ..binary.contents import Binding, SymbolKind
 from ..binary.formats import is_binary, load_object
 from ..binary.mangling import demangle
-from ..model.errors import BuildError, did_you_mean
+from ..model.errors import BuildError, PlanError, did_you_mean
 from ..model.names import BIND_SYMBOL, UNREGISTERED_SYMBOL
 from ..model.plan_file import plans_in, read_plan
 from .tables import names_in
@@ -143,7 +143,10 @@ def _source(objects: BuildObjects, path: Path) -> str:
 def _sets_with(objects: BuildObjects, stub: str) -> Iterator[str]:
     """Yield the other sets of the build whose kernel sources register a stub, without sets that are not yet sealed."""
     for path in plans_in(objects.folder):
-        plan = read_plan(path).plan
+        try:
+            plan = read_plan(path).plan
+        except PlanError:  # it may be of a set that the project no longer has, and of an earlier isagen
+            continue
         compiled = BuildObjects(plan, path.parent, (), objects.root).registrations.values()
         kernels = (kernel for registrations in compiled for kernel in registrations.kernels.values())
         if plan.kernel_set != objects.plan.kernel_set and any(stub in kernel.registers for kernel in kernels):

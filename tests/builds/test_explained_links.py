@@ -90,6 +90,17 @@ def test_a_stub_of_a_set_that_the_target_does_not_link(project):
     assert printed.count("isagen: error:") == 1
 
 
+def test_a_plan_of_an_earlier_isagen_hides_no_mistake(project):
+    """The plan of a set that the project no longer has stays in the build folder, and configuring does not renew it."""
+    project.edit("two_stub.c", "ISA_DEFINE_DISPATCH(more)", "ISA_DEFINE_DISPATCH(more)\nISA_DEFINE_DISPATCH(other)")
+    project.edit("stubs.h", "(stub_fn, two)", "(stub_fn, two)\nISA_DECLARE_DISPATCH(stub_fn, other)")
+    project.setup(FEW)
+    project.path("isagen/isa_plan.earlier.json").write_text("{}")
+    printed = said(project, "second_only")
+    assert "isagen: error: other: " in printed
+    assert NOT_REGISTERED in printed
+
+
 def test_common_variables_are_not_blamed_for_something_else(project):
     """The linker merges common variables, so that kernels may define them at each level."""
     need("gcc")
