@@ -211,6 +211,22 @@ def test_what_microsofts_library_runs_when_loaded_is_found(tmp_path):
     assert (finding.kind, finding.detail, len(finding.path)) == ("load", "runs when loaded", 2)
 
 
+@pytest.mark.parametrize(
+    ("section", "when"), [("I", "when loaded"), ("C", "when loaded"), ("P", "at exit"), ("T", "at exit")]
+)
+def test_the_arrays_of_microsofts_library_in_objects(tmp_path, section, when):
+    """C++ initialisers are in .CRT$XC, those of C in .CRT$XI, terminators in .CRT$XP and .CRT$XT."""
+    need("x86_64-w64-mingw32-gcc")
+    source, made = tmp_path / "source.s", tmp_path / "source.o"
+    source.write_text(
+        ".def planted; .scl 3; .type 32; .endef\nplanted: vpaddd %ymm0, %ymm1, %ymm2\nret\n"
+        f'.section .CRT$X{section}U,"dr"\n.quad planted\n'
+    )
+    subprocess.run(["x86_64-w64-mingw32-gcc", "-c", source, "-o", made], check=True)
+    (finding,) = result_of(made).findings
+    assert (finding.kind, finding.detail) == ("load", f"runs {when}")
+
+
 def test_tables_of_switches_are_no_code(library):
     """cl puts them at the end of a function; here, a part of one is an instruction of AVX2."""
     text = (

@@ -8,8 +8,11 @@ from ..contents import Section, SymbolKind
 from . import layout as c
 
 # Arrays of functions that the C run-time library calls, by the prefix of the section's name: MinGW's .ctors and .dtors,
-# and Microsoft's .CRT$X.
-ARRAYS = {".ctors": "when loaded", ".CRT$X": "when loaded", ".dtors": "at exit"}
+# and Microsoft's .CRT$X, of which .CRT$XP and .CRT$XT are called at exit.
+ARRAYS = {
+    **dict.fromkeys((".dtors", ".CRT$XP", ".CRT$XT"), "at exit"),
+    **dict.fromkeys((".ctors", ".CRT$X"), "when loaded"),
+}
 UNWINDING = (".pdata", ".xdata")
 # Prefixes of the sections that compilers, assemblers and run-time libraries use without an attribute in the source.
 COMMON_DATA = (
