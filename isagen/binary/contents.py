@@ -87,8 +87,8 @@ class Symbol(NamedTuple):
 
     `section` is 0 if the symbol is undefined, absolute or common. `definition` is false only for an undefined symbol,
     whose `address` in an object is 0. Other programs and libraries cannot refer to a `hidden` symbol. A hidden symbol
-    of ELF stays hidden when the linker makes it local. In objects of COFF and Mach-O, the `size` of code or data is the
-    distance to the next symbol or to the section's end, including padding between symbols.
+    of ELF or Mach-O stays hidden when the linker makes it local. In objects of COFF and Mach-O, the `size` of code or
+    data is the distance to the next symbol or to the section's end, including padding between symbols.
     """
 
     number: int

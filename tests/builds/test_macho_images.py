@@ -16,7 +16,7 @@ import pytest
 from isagen.audit.binaries import audit_foreign
 from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
-from isagen.binary.contents import SymbolKind
+from isagen.binary.contents import Binding, SymbolKind
 from isagen.binary.formats import open_binary
 from isagen.code.code import Code
 from isagen.model.errors import IsagenError
@@ -34,6 +34,7 @@ __attribute__((weak)) int w = 1;
 thread_local int t = 2;
 int (*hook)(const char *) = atoi;
 int (*own)(int);
+__attribute__((visibility("hidden"))) int shared;
 static A early;
 int B::f() { return w + t; }
 extern "C" int run(int n)
@@ -95,6 +96,17 @@ def test_lief_finds_the_same(tmp_path, processor, fixups, kind):
         (run,) = [symbol for symbol in binary.symbols() if symbol.name == "run"]
         assert run.kind == SymbolKind.FUNCTION
         assert [in_data[place] for place in in_data if names.get(place) == "_ZL5table"] == [run.address]
+
+
+@pytest.mark.parametrize("processor", ["x86_64", "arm64"])
+def test_hidden_symbols_stay_hidden_when_the_linker_makes_them_local(tmp_path, processor):
+    """Other sources could refer to them. The linker keeps the mark of private externals."""
+    with open_binary(linked(tmp_path, processor, "fixup_chains", "-dylib")) as binary:
+        symbols = {symbol.name: symbol for symbol in binary.symbols()}
+        hidden, own, exported = (symbols[name] for name in ("shared", "_ZL5table", "run"))
+        assert [symbol.binding == Binding.LOCAL for symbol in (hidden, own, exported)] == [True, True, False]
+        assert [symbol.local for symbol in (hidden, own, exported)] == [False, True, False]
+        assert [symbol.visible for symbol in (hidden, own, exported)] == [False, False, True]
 
 
 @pytest.mark.parametrize("option", ["-data_in_code_info", "-no_data_in_code_info"])

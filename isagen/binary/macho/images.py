@@ -10,7 +10,7 @@ from itertools import chain
 
 from ...model.names import level_of_name
 from ...model.record import RECORD_OWNER, record_from_json
-from ..contents import RelocationTypes, Section, Symbol, SymbolKind
+from ..contents import Binding, RelocationTypes, Section, Symbol, SymbolKind
 from ..notes import notes_of
 from ..reader import END
 from ..tables import entries_of
@@ -107,11 +107,11 @@ class MachoImage(Macho):
         symbols = []
         for entry in self._entries():
             section = (self.section_at(entry.value) if entry.section else None) or NULL
-            hidden = entry.external and bool(entry.type & m.N_PEXT)
+            hidden = bool(entry.type & m.N_PEXT)  # linkers make such symbols local, and keep the mark
             kind, address = kind_of(entry, section), entry.value if entry.kind != m.N_UNDF else 0
             text, defined = name_in_c(entry.name), entry.kind != m.N_UNDF
             symbols.append(Symbol(entry.number, text, kind, entry.binding, section.index, address, 0, defined, hidden))
-        self.stripped = not any(symbol.local and symbol.section for symbol in symbols)
+        self.stripped = not any(symbol.binding == Binding.LOCAL and symbol.section for symbol in symbols)
         # A local label is inside of a function, and does not end it.
         ending = (s.address for s in symbols if s.section and not (s.kind == SymbolKind.LABEL and s.local))
         self._ends = sorted({*ending, *self._function_starts})
