@@ -184,7 +184,7 @@ class Initialisers:
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
         """Yield a group's findings: its uses of lower levels, and one if an address that it takes may be stored."""
-        stores = [store for index in group for store in self._stores(index)]
+        stores = list(dict.fromkeys(store for index in group for store in self._stores(index)))
         for index, function, name in stores:
             if name in self.lower_names:
                 finding = self._finding("address", index, function)

@@ -317,17 +317,20 @@ def test_a_source_takes_a_function_of_its_own_level_or_the_best_below(new_projec
         assert project.run(project.path("ops"), OPS_ISA=level).stdout.split()[3:] == expected[level]
 
 
-def test_no_initialiser_calls_a_function_of_a_level_below(new_project):
+@pytest.mark.parametrize("mode", ["error", "warn"])
+def test_no_initialiser_calls_a_function_of_a_level_below(new_project, mode):
+    """However often it does, it is told once."""
     project = new_project("per_level")
     project.edit(
         "ops-avx512.c",
         "float total_avx512(",
-        "__attribute__((constructor)) static void start(void)\n{\n  scale_avx2(0, 1, 0);\n}\n\nfloat total_avx512(",
+        "__attribute__((constructor)) static void start(void)\n{\n  scale_avx2(0, 1, 0);\n  scale_avx2(0, 2, 0);\n}\n\n"
+        "float total_avx512(",
     )
-    project.setup("-Disa_levels=AVX2,AVX512")
-    said = project.ninja(check=False)
-    assert "uses scale_avx2, unchecked code of a lower level" in said
-    assert said.count("isagen: error:") == 1
+    project.setup("-Disa_levels=AVX2,AVX512", f"-Disa_audit={mode}")
+    said = project.ninja(check=mode == "warn")
+    assert said.count("uses scale_avx2, unchecked code of a lower level") == 1
+    assert said.count(f"isagen: {mode.replace('warn', 'warning')}:") == 1
 
 
 def test_no_shared_variable_points_to_a_function_of_a_level_below(new_project):
