@@ -82,11 +82,11 @@ class MatrixKernel:
 class LevelRow:
     """One level: its verdict for the whole build, its flags by language, and the features that it needs at run time.
 
-    `requires` are the levels that it requires, directly or through others. Its kernels are compiled with `macros`.
-    `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are the
-    features that the level's flags turn on, beyond those that the table lists for the level and beyond the `features`
-    of the levels that it requires.
-    `compiled` is whether ninja has compiled the level's kernels, None if that is unknown.
+    `requires` are the levels that it requires, directly or through others, lowest first. Its kernels are compiled with
+    `macros`. `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are
+    the features that the level's flags turn on, beyond those that the table lists for the level and beyond the
+    `features` of the levels that it requires. `compiled` is whether ninja has compiled the level's kernels, None if
+    that is unknown.
     """
 
     name: str

@@ -296,7 +296,9 @@ def test_a_source_that_calls_a_function_of_a_higher_level(new_project):
     assert said.count("isagen: error:") == 1
 
 
-@pytest.mark.parametrize("helpers", [["c"], ["c", "avx2"], ["c", "avx512"], ["c", "avx2", "avx512"]])
+@pytest.mark.parametrize(
+    "helpers", [["c"], pytest.param(["c", "avx2"], marks=pytest.mark.smoke), ["c", "avx512"], ["c", "avx2", "avx512"]]
+)
 def test_a_source_takes_a_function_of_its_own_level_or_the_best_below(new_project, helpers):
     project = new_project("per_level")
     project.edit("ops.h", "#endif", "const char *helper(void);\n#endif")
