@@ -17,9 +17,9 @@ UNITS = ("B", "kB", "MB", "GB")
 
 
 def size_text(size: int) -> str:
-    """Return a size in bytes as text, in the largest unit in which it is at least 1."""
+    """Return a size in bytes as text, in the largest unit in which its rounded value is at least 1."""
     value, unit = float(size), 0
-    while value >= 1000 and unit + 1 < len(UNITS):
+    while value >= 999.5 and unit + 1 < len(UNITS):
         value, unit = value / 1000, unit + 1
     digits = 0 if unit == 0 or value >= 99.95 else 1
     return f"{value:.{digits}f} {UNITS[unit]}"

@@ -173,7 +173,10 @@ def test_json_is_by_the_schema_and_complete():
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (99_949, "99.9 kB"), (123_456, "123 kB"), (5_250_000, "5.2 MB")],
+    [
+        *[(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (99_949, "99.9 kB"), (123_456, "123 kB")],
+        *[(999_499, "999 kB"), (999_960, "1.0 MB"), (5_250_000, "5.2 MB")],
+    ],
 )
 def test_sizes(size, text):
     assert size_text(size) == text
