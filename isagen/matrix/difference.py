@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
-from ..model.matrix import LevelRow, Matrix, MatrixCell
+from ..model.matrix import Alias, LevelRow, Matrix, MatrixCell
 from ..model.plan import BUILT
 from .words import size_text, width_text
 
@@ -89,4 +89,7 @@ def _text(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, Mapping):
         return "; ".join(f"{key} at {_text(item)}" for key, item in value.items())
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if isinstance(value, Alias):
+        meanings = ", ".join(f"{word.lower()}: {meaning}" for word, meaning in value.values.items())
+        return value.shown + (meanings and f" ({meanings})")
+    return " ".join(map(_text, value)) if isinstance(value, tuple) else str(value)

@@ -307,6 +307,14 @@ def test_what_differs():
     assert said["compiler of cpp"] == ("gcc 11.4.0", "not there")
 
 
+def test_aliases_that_differ_are_shown_with_what_their_values_mean():
+    before = matrix_of(aliases=(Alias("OLD", {"BEST": "AVX2"}), Alias("NO_AVX512", {}, "-AVX512"), Alias("NEW")))
+    (change,) = differences(before, replace(before, aliases=(Alias("OLD", {"BEST": "AVX512"}),)))
+    assert change.what == "aliases"
+    assert change.before == "OLD=best|LEVEL (best: AVX2) NO_AVX512 (set: -AVX512) NEW=LEVEL"
+    assert change.after == "OLD=best|LEVEL (best: AVX512)"
+
+
 def test_differences_of_levels_and_cells():
     before = matrix_of()
     first, *rest = before.kernels
