@@ -124,20 +124,17 @@ def _failed_since(plan: Path) -> bool:
 def _editable_plans(package: str, *rest: str) -> list[Path]:
     """Return the plans in the build folder of a package that meson-python installed editable (PEP 660).
 
-    The metadata of the distribution `package` name the project's folder. A search for the module would call
-    meson-python's finder, which rebuilds the project. If `rest` names a module of the package but the build folder
-    contains no extension module of this name, no plans are returned.
+    meson-python's finder in this Python contains the folder. It is not called, because it would rebuild the project. If
+    `rest` names a module of the package but the build folder contains no extension module of this name, no plans are
+    returned.
     """
-    folder, editable = installed_from(package)
-    if not (folder and editable):
-        return []
-    project = Path(folder)
-    default = project / f"build/cp{sys.version_info.major}{sys.version_info.minor}"  # meson-python's default
-    build = default if default.is_dir() else project
     names = {rest[-1] + suffix for suffix in EXTENSION_SUFFIXES} if rest else set()
-    if rest and not any(path.name in names for path in files_in(build)):
-        return []
-    return list(plans_in(build))
+    for finder in sys.meta_path:
+        if package in getattr(finder, "_top_level_modules", ()):
+            build = Path(getattr(finder, "_build_path", ""))
+            if not rest or any(path.name in names for path in files_in(build)):
+                return list(plans_in(build))
+    return []
 
 
 def installed_from(distribution: str) -> tuple[str, bool]:
