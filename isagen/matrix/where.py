@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path
-from urllib.parse import unquote
 
 from ..audit.builds import MESON_FOLDER, build_of, is_build
 from ..audit.files import UNIVERSAL, WHEEL, files_in, other_format, unpacked
@@ -135,20 +134,6 @@ def _editable_plans(package: str, *rest: str) -> list[Path]:
             if not rest or any(path.name in names for path in files_in(build)):
                 return list(plans_in(build))
     return []
-
-
-def installed_from(distribution: str) -> tuple[str, bool]:
-    """Return the folder from which a distribution was installed, "" if there is none, and whether it is editable.
-
-    Both are in the distribution's direct_url.json (PEP 610).
-    """
-    try:
-        origin = json.loads(metadata.distribution(distribution).read_text("direct_url.json") or "{}")
-    except (metadata.PackageNotFoundError, ValueError):
-        return "", False
-    url = origin.get("url", "")
-    folder = unquote(url.removeprefix("file://")) if url.startswith("file:") else ""
-    return folder, origin.get("dir_info", {}).get("editable", False)
 
 
 def _relative(folder: Path) -> dict[Path, str]:

@@ -7,6 +7,7 @@ a run reports an error and writes nothing, unless --force is given.
 from __future__ import annotations
 
 import hashlib
+import json
 import keyword
 import os
 import re
@@ -14,10 +15,11 @@ import shlex
 import sys
 import unicodedata
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 from .. import __version__
-from ..matrix.where import installed_from
 from ..model.errors import ProjectError
 from ..model.files import write_atomically, write_if_changed
 from ..rendering import render
@@ -170,7 +172,7 @@ def _options(folder: Path) -> tuple[Path, str]:
 
 def _where_pip_finds_isagen() -> Iterator[str]:
     """Yield the commands by which pip's isolated builds find an isagen that was installed from a folder, if needed."""
-    folder, _ = installed_from("isagen")
+    folder = _installed_from()
     searched = map(Path, os.environ.get("PIP_FIND_LINKS", "").split())
     if folder and not any(any(place.expanduser().glob("isagen-*.whl")) for place in searched):
         yield (
@@ -178,6 +180,17 @@ def _where_pip_finds_isagen() -> Iterator[str]:
             f"  pip wheel --no-deps --wheel-dir ~/.cache/isagen/wheels {shlex.quote(folder)}\n"
             "  export PIP_FIND_LINKS=~/.cache/isagen/wheels"
         )
+
+
+def _installed_from() -> str:
+    """Return the folder from which isagen was installed, by its direct_url.json (PEP 610); "" if there is none."""
+    try:
+        origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return ""
+    # On Windows, the URL of C:/folder is file:///C:/folder.
+    url, of_files = re.subn(r"^file://(/(?=[A-Za-z]:))?", "", origin.get("url", ""))
+    return unquote(url) if of_files else ""
 
 
 def _write(folder: Path, path: str, text: str) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -286,14 +285,17 @@ def test_signature(text, unchanged):
 # ---- what else it says
 
 
-def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty, tmp_path, monkeypatch):
-    origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}").get("url", "")
-    if not origin.startswith("file:"):
-        pytest.skip("this isagen was installed from an index")
+@pytest.mark.parametrize(
+    ("url", "folder"),
+    [("file:///home/me/an%20isagen", "'/home/me/an isagen'"), ("file:///C:/Users/me/isagen", "C:/Users/me/isagen")],
+)
+def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty, tmp_path, monkeypatch, url, folder):
+    install(tmp_path, monkeypatch, url)
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     monkeypatch.setenv("PIP_FIND_LINKS", f"https://example.org/wheels {wheels}")
     said = run(empty)
+    assert f"~/.cache/isagen/wheels {folder}\n" in said
     assert (
         said.index("pip wheel --no-deps")
         < said.index("export PIP_FIND_LINKS=")
@@ -301,6 +303,20 @@ def test_says_how_pip_finds_an_isagen_that_came_from_a_folder(empty, tmp_path, m
     )
     (wheels / "isagen-1.0-py3-none-any.whl").touch()
     assert "pip wheel" not in run(empty)
+
+
+def test_of_an_isagen_from_elsewhere_it_does_not_say_how_pip_finds_it(empty, tmp_path, monkeypatch):
+    install(tmp_path, monkeypatch, "https://example.org/isagen.whl")
+    assert "pip wheel" not in run(empty)
+
+
+def install(folder: Path, monkeypatch, url: str) -> None:
+    """Add the metadata of an isagen that was installed from `url`."""
+    info = folder / "site/isagen-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: isagen\nVersion: 1.0\n")
+    (info / "direct_url.json").write_text(json.dumps({"url": url, "dir_info": {}}))
+    monkeypatch.syspath_prepend(info.parent)
 
 
 def test_says_nothing_of_pip_to_a_project_that_is_no_package(empty):
