@@ -179,10 +179,7 @@ def _override(top: Section, project: Section | None = None) -> Override:
     if override:  # "" is for no variable
         _check_variable(given, "override", override)
     section = with_aliases.section("override_aliases")
-    aliases = tuple(_alias(section, name) for name in section.names())
-    if override in [alias.variable for alias in aliases]:
-        raise top.fail("override", f"{override} is listed twice", "name every variable once")
-    return override, aliases
+    return override, tuple(_alias(section, name) for name in section.names())
 
 
 def _alias(section: Section, name: str) -> Alias:

@@ -102,15 +102,17 @@ def level_or_minus(word: str, table: Table, where: str, *keywords: str) -> str:
     return level
 
 
-def aliases_of(config: Config, table: Table) -> tuple[Alias, ...]:
-    """Return the aliases with levels as the table spells them.
+def aliases_of(config: Config, table: Table, override: str) -> tuple[Alias, ...]:
+    """Return the aliases of the variable `override` with levels as the table spells them.
 
     A value that means a level of another architecture is left out, and so is an alias whose `always` means one. Raises
-    `ConfigError` for an unknown level, and if a value switches off the lowest level.
+    `ConfigError` for an unknown level, if a value switches off the lowest level, and for the override as its own alias.
     """
     aliases = []
     for alias in config.aliases:
         where = f"{config.shown}: override_aliases.{alias.variable}"
+        if alias.variable == override:
+            raise ConfigError("is the override itself", where=where, remedy="name every variable once")
         values = {word: level_or_minus(level, table, f"{where}.{word}") for word, level in alias.values.items()}
         always = level_or_minus(alias.always, table, where) if alias.always else ""
         if always or not alias.always:

@@ -121,14 +121,15 @@ def make_plan(
     contained = contained_levels({row.language for row in rows}, verdicts, baseline)
     if contained:
         rows = [replace(row, cells=without_contained(row.cells, contained)) for row in rows]
+    override = table.override if config.override is None else config.override
     return Plan(
         table=table.name,
-        override=table.override if config.override is None else config.override,
+        override=override,
         levels=tuple(_level_rows(table, rows, verdicts)),
         kernels=tuple(rows),
         units=tuple(_units(rows, table, copy_options, source_root, kernel_set, verdicts)),
         kernel_set=kernel_set,
-        aliases=aliases_of(config, table),
+        aliases=aliases_of(config, table, override),
         module=module,
         withhold=config.withhold,
     )

@@ -10,10 +10,11 @@ from isagen.model.matrix import Alias
 from isagen.planning.config import Config
 from isagen.planning.levels import aliases_of
 from isagen.processors.table import Table
+from support.plans import plan_of
 
 
 def aliases_in(table: Table, *aliases: Alias, other_levels: frozenset[str] = frozenset()) -> tuple[Alias, ...]:
-    return aliases_of(Config(Path("isa.toml"), aliases=aliases), replace(table, other_levels=other_levels))
+    return aliases_of(Config(Path("isa.toml"), aliases=aliases), replace(table, other_levels=other_levels), "OWN_ISA")
 
 
 def test_aliases_mean_levels_as_the_table_writes_them(table):
@@ -40,3 +41,11 @@ def test_bad_aliases(table, alias, where, message):
         aliases_in(table, alias)
     assert caught.value.where == f"isa.toml: {where}"
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize(("override", "name"), [(None, "OWN_ISA"), ("MINE", "MINE")])
+def test_an_alias_is_another_variable_than_the_override(table, override, name):
+    with pytest.raises(ConfigError) as caught:
+        plan_of(table, config=Config(Path("isa.toml"), override=override, aliases=(Alias(name),)))
+    assert str(caught.value).startswith(f"isa.toml: override_aliases.{name}: is the override itself\n")
+    plan_of(table, config=Config(Path("isa.toml"), override="", aliases=(Alias(name),)))

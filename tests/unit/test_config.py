@@ -148,8 +148,6 @@ def test_the_file_that_init_writes_is_valid(tmp_path):
         ("override = '1SA'", "override", "cannot name an environment variable", ""),
         ("override = false", "override", "must be a string", ""),
         ("override = ['A']", "override", "must be a string", ""),
-        ("override = 'A'\n[override_aliases]\nA = 'AVX2'", "override", "A is listed twice", "once"),
-        ("override = 'A'\nsets.s.override_aliases.A = 'AVX2'", "sets.s.override", "A is listed twice", "once"),
         ("[override_aliases]\n'B-C' = 'AVX2'", "override_aliases.B-C", "cannot name an environment variable", ""),
         ("[override_aliases]\nB = 2", "override_aliases.B", "must be a string", ""),
         ("[override_aliases]\nB = ''", "override_aliases.B", "is empty", "-LEVEL"),
