@@ -29,7 +29,7 @@ def add_init(commands: Commands) -> None:
         default=Path(),
         help="the project, or a folder to make for one (default: this folder)",
     )
-    parser.add_argument("--name", help="name of the Python package, in a folder without a project")
+    parser.add_argument("--name", help="name of a new project's package, and of a new isa.toml's override")
     parser.add_argument(
         "--fragment", default="isagen", help="folder for isagen's files in the project (default: isagen)"
     )

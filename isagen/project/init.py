@@ -57,8 +57,9 @@ def init_project(
     """Set the project in `folder` up, or update it. Yield a line for each file, and then what remains to be done.
 
     A missing folder is made. `name` names a new project's package; in any project, the override variable in a new
-    isa.toml is named after it. `fragment` is the path of the folder for isagen's files, from `folder`. With `force`,
-    edited files of the fragment are replaced. Every `ProjectError` is raised before anything is written.
+    isa.toml is named after it, and an isa.toml that exists is an error. `fragment` is the path of the folder for
+    isagen's files, from `folder`. With `force`, edited files of the fragment are replaced. Every `ProjectError` is
+    raised before anything is written.
     """
     parts = PurePosixPath(fragment).parts
     if not parts or ".." in parts or not re.fullmatch(r"\w[\w./-]*", fragment):
@@ -86,6 +87,9 @@ def init_project(
     options_path, options_text = _options(folder)
     config = f"{fragment}/isa.toml"
     own_config = (folder / config).exists()
+    if own_config and name is not None:
+        message = f"names nothing here: {config} is there"
+        raise ProjectError(message, where="--name", remedy="leave it out, and set override in isa.toml")
     texts = {
         **scaffold,
         **fragment_texts,

@@ -160,6 +160,11 @@ def test_a_name_that_is_given_counts_before_meson_s(project):
     assert load_config(project / "isagen/isa.toml").override == "OTHER_ISA"
 
 
+def test_a_name_that_would_name_nothing_is_refused(project):
+    run(project, name="other")
+    refused(project, "--name: names nothing here: isagen/isa.toml is there\\n.*set override in isa.toml", name="more")
+
+
 def test_no_advice_where_it_was_followed(project):
     (project / "sub").mkdir()
     (project / "sub" / "meson.build").write_text("library('x', dependencies: isa_kernels_dep)\n")
