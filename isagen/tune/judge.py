@@ -20,7 +20,7 @@ PROGRAM = ""
 FEWEST = 6
 # The verdicts on a level: faster by more than the margin; slower by more than the margin; not faster by more than the
 # margin; or the confidence interval is too wide to tell.
-PAYS, SLOWER, EQUAL, UNKNOWN = "pays", "slower", "no difference", "no difference beyond the noise"
+PAYS, SLOWER, NO_GAIN, UNDECIDED = "pays", "slower", "no gain", "undecided"
 SAME_CODE = "same code"  # the verdict if the copies of both levels have the same code, whatever the times
 CONFIDENCE = 0.95
 
@@ -92,7 +92,7 @@ def judge(levels: Sequence[str], requires: Mapping[str, Sequence[str]], timed: T
         for against in dict.fromkeys([*below[-1:], *required[-1:]]):
             same = level in code and code[level] == code.get(against)
             comparisons.append(compare(against, times[against], times[level], margin, same))
-        keep = not comparisons or any(comparison.verdict in (PAYS, UNKNOWN) for comparison in comparisons)
+        keep = not comparisons or any(comparison.verdict in (PAYS, UNDECIDED) for comparison in comparisons)
         verdicts.append(Judged(level, keep, tuple(comparisons)))
     return verdicts
 
@@ -116,7 +116,7 @@ def _verdict(low: float, high: float, margin: float) -> str:
         return PAYS
     if high < 1 - margin:
         return SLOWER
-    return EQUAL if high < 1 + margin else UNKNOWN
+    return NO_GAIN if high < 1 + margin else UNDECIDED
 
 
 def _outside(count: int) -> int:

@@ -7,7 +7,20 @@ from dataclasses import replace
 import pytest
 
 from isagen.model.errors import ProjectError
-from isagen.tune.judge import EQUAL, PAYS, SAME_CODE, SLOWER, UNKNOWN, Results, Timed, advise, compare, judge, text_of
+from isagen.tune.judge import (
+    NO_GAIN,
+    PAYS,
+    SAME_CODE,
+    SLOWER,
+    UNDECIDED,
+    Results,
+    Timed,
+    advise,
+    compare,
+    judge,
+    shown,
+    text_of,
+)
 from isagen.tune.measure import LINE, _unmeasured, run_rounds
 from support.matrices import matrix_of
 
@@ -31,17 +44,26 @@ def results(code: dict[str, str] | None = None, **seconds: float) -> Results:
     [
         (2.0, 1.0, 0.01, PAYS),
         (1.05, 1.0, 0.001, PAYS),
-        (1.02, 1.0, 0.001, EQUAL),
-        (1.0, 1.0, 0.005, EQUAL),
-        (0.99, 1.0, 0.001, EQUAL),
+        (1.02, 1.0, 0.001, NO_GAIN),
+        (1.0, 1.0, 0.005, NO_GAIN),
+        (0.99, 1.0, 0.001, NO_GAIN),
         (0.5, 1.0, 0.01, SLOWER),
-        (1.0, 1.0, 0.5, UNKNOWN),
+        (1.0, 1.0, 0.5, UNDECIDED),
     ],
 )
 def test_verdicts(before, after, noise, verdict):
     found = compare("BASE", times(before, noise, seed=1), times(after, noise, seed=2), 0.03)
     assert found.verdict == verdict
     assert found.low <= found.speedup <= found.high
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [(0.5, 1.02, "0.76 x BASE (0.50 to 1.02): no gain"), (1.01, 1.05, "1.03 x BASE (1.01 to 1.05): undecided")],
+)
+def test_words_claim_no_more_than_the_bounds(low, high, words):
+    """The first may be slower than BASE; the second is faster, by more than the margin or not."""
+    assert shown(compare("BASE", [low] * 3 + [high] * 3, [1.0] * 6, 0.03)) == words
 
 
 def test_noise_alone_is_rarely_called_a_gain():
