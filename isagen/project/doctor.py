@@ -202,7 +202,8 @@ def _files(sources: Sources, fragment: str) -> Iterator[Check]:
     if (folder / options).is_file():
         text = without_comments((folder / options).read_text(encoding="utf-8", errors="replace"))
         lacking = [option for option in OPTIONS if f"'{option}'" not in text]
-        yield Check(not lacking, f"{options}: {', '.join(lacking) or 'no option of isagen'} is missing", INIT)
+        declared = f"does not declare {', '.join(lacking)}" if lacking else "declares isagen's options"
+        yield Check(not lacking, f"{options}: {declared}", INIT)
     yield from _tracked(folder, (options, fragment))
 
 

@@ -55,6 +55,7 @@ def test_a_sound_project(project, capsys):
         "C++ compiler: ",
         "meson.build:6: isa_kernels is set",
         "isa.toml: is there",
+        "meson_options.txt: declares isagen's options",
     ):
         assert words in told
 
@@ -125,7 +126,7 @@ MISTAKES = {
     ),
     "options of another version": (
         ("meson_options.txt", "isa_audit", "isa_other"),
-        "meson_options.txt: isa_audit is missing",
+        "meson_options.txt: does not declare isa_audit",
         INIT,
     ),
 }
