@@ -2,6 +2,11 @@
 // The views of the matrix: each answers one question, and gives every cell a style class, a text and a value.
 
 const GLYPHS = { built: "✓", "not compiled": "○", disabled: "–", unavailable: "✕" };
+// The marks of copies with the code of a lower level, as in the terminal, for legends.
+const ALIKE = [
+  ["alike", "= the same code as a lower level’s, linked once"],
+  ["alike", "* the same code, linked again"],
+];
 const STEPS = 7;
 
 const format = {
@@ -81,8 +86,7 @@ const VIEWS = {
       const state = cell.state,
         reason = cell.reason,
         built = state === "built";
-      if (cell.same_as)
-        return ["alike", "=", `${state}, the same code as ${cell.same_as}`, 0];
+      if (cell.same_as) return ["alike", markOf(cell), `${state}, ${likeness(cell)}`, 0];
       return [flat(state), GLYPHS[state], reason && !built ? `${state}: ${reason}` : state, built ? 1 : 0];
     },
     head(build, number) {
@@ -95,8 +99,8 @@ const VIEWS = {
       const items = build.states
         .filter((state) => there.has(state))
         .map((state) => [flat(state), `${GLYPHS[state]} ${state}`]);
-      const alike = build.kernels.some(({ cells }) => cells.some((cell) => cell.same_as));
-      return alike ? [...items, ["alike", "= built, and the same code as a lower level’s"]] : items;
+      const alike = build.kernels.flatMap(({ cells }) => cells.filter((cell) => cell.same_as).map(markOf));
+      return [...items, ...ALIKE.filter(([, text]) => alike.includes(text[0]))];
     },
   },
   size: {
@@ -187,20 +191,24 @@ const VIEWS = {
     cell(build, cell) {
       if (!cell.code.digest) return ["off", "·", "not compared", -1];
       if (!cell.same_as) return ["unlike", "own", "own code", 1];
-      const name = cell.same_as;
-      return ["alike", `= ${name}`, `identical to ${name}${cell.folded ? ", linked once" : ""}`, 0];
+      return ["alike", `${markOf(cell)} ${cell.same_as}`, likeness(cell), 0];
     },
     head(build, number) {
       const cells = builtIn(build, number).filter((cell) => cell.code.digest);
       const alike = cells.filter((cell) => cell.same_as).length;
       return alike ? `${alike} identical` : cells.length ? "all own" : "";
     },
-    legend: () => [
-      ["unlike", "code of its own"],
-      ["alike", "= the lowest level with the same code: this copy gains nothing"],
-    ],
+    legend: () => [["unlike", "code of its own"], ...ALIKE],
   },
 };
+
+function markOf(cell) {
+  return cell.folded ? "=" : "*";
+}
+
+function likeness(cell) {
+  return `the same code as ${cell.same_as}, linked ${cell.folded ? "once" : "again"}`;
+}
 
 function anyCode(build, test) {
   return build.kernels.some(({ cells }) => cells.some((cell) => cell && cell.code && test(cell.code)));

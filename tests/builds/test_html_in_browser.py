@@ -44,6 +44,19 @@ def without_instructions(kernel):
     return replace(kernel, levels=cells)
 
 
+def folded():
+    """A matrix in which a copy folds if its code is that of AVX2."""
+    matrix = matrix_of(5)
+    kernels = []
+    for kernel in matrix.kernels:
+        cells = {
+            name: replace(cell, folded="AVX2") if cell.same_as == "AVX2" else cell
+            for name, cell in kernel.levels.items()
+        }
+        kernels.append(replace(kernel, levels=cells))
+    return replace(matrix, kernels=tuple(kernels))
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Pages of five kernels, of 500, of two builds, and of names that are hard to show."""
@@ -65,6 +78,7 @@ def files(tmp_path_factory):
         "nasty": write("nasty", [("hello", nasty, {})]),
         "undecoded": write("undecoded", [("hello", undecoded, {})]),
         "none": write("none", [("hello", matrix_of(0), {})]),
+        "folded": write("folded", [("hello", folded(), {})]),
     }
 
 
@@ -267,19 +281,27 @@ def test_views_filter_and_order(page, files):
     assert page.run('document.getElementById("none").hidden') is False
 
 
-def test_the_first_view_marks_copies_that_gain_nothing(page, files):
-    page.open(files["few"])
-    matrix = matrix_of(5)
-    for row, kernel in enumerate(matrix.kernels, 1):
-        for column, level in enumerate(matrix.levels, 1):
-            found = kernel.levels.get(level.name)
-            if found is not None and found.code is not None:
-                same = found.same_as
-                assert (page.run(f"{cell(row, column)}.textContent") == "=") == bool(same)
-                label = page.run(f"{cell(row, column)}.getAttribute('aria-label')")
-                assert label == (f"built, the same code as {same}" if same else "built")
-    assert any(cell.same_as for _, _, cell in matrix.cells())
-    assert "the same code as a lower level" in page.run('document.getElementById("legend").innerText')
+def test_the_views_mark_copies_that_gain_nothing(page, files):
+    """The marks are those in the terminal: = is linked once, * is linked again."""
+    page.open(files["folded"])
+    marks = set()
+    for row, kernel in enumerate(folded().kernels, 1):
+        for column, level in enumerate(kernel.levels, 1):
+            found = kernel.levels[level]
+            if found.code is None:
+                continue
+            mark = "" if not found.same_as else "=" if found.folded else "*"
+            marks.add(mark)
+            text, label = (page.run(f"{cell(row, column)}.{one}") for one in ("textContent", "ariaLabel"))
+            same = f", the same code as {found.same_as}, linked {'once' if found.folded else 'again'}"
+            assert (text, label) == (mark or "✓", f"built{same if mark else ''}")
+            page.run('document.querySelector("#views input[value=same]").click()')
+            assert page.run(f"{cell(row, column)}.textContent") == (f"{mark} {found.same_as}" if mark else "own")
+            page.run('document.querySelector("#views input[value=verdict]").click()')
+    assert marks == {"", "=", "*"}
+    legend = page.run('document.getElementById("legend").innerText')
+    assert "= the same code as a lower level" in legend
+    assert "* the same code, linked again" in legend
 
 
 def test_an_address_opens_a_cell(page, files):
