@@ -51,15 +51,16 @@ def _level(here: Selection, level: LevelRow) -> tuple[str, str, str]:
 
 def _here(matrix: Matrix, here: Selection) -> Iterator[tuple[str, str]]:
     """Yield the facts about the override and the level that this machine selects."""
-    variables = [alias.variable for alias in matrix.variables]
+    if here.problem:  # no variable was read
+        yield "selected", f"unknown: {here.problem}"
+        return
+    variables = " or ".join(alias.variable for alias in matrix.variables)
     if here.override:
         named = "" if here.asked or here.excluded else ", which is no level of this build"
         yield "override", f"{here.variable}={here.override}{named}"
     else:
-        not_set = f"{' and '.join(variables)} {'is' if len(variables) == 1 else 'are'} not set"
-        yield "override", not_set if variables else "there is none"
-    computed = f"{here.selected or 'none'}, as isagen computes it"
-    yield "selected", f"unknown: {here.problem}" if here.problem else computed
+        yield "override", f"no value in {variables}" if variables else "there is none"
+    yield "selected", f"{here.selected or 'none'}, as isagen computes it"
 
 
 def _package(module: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from isagen.matrix.report import loaded, report_text
 from isagen.matrix.where import Found
+from isagen.model.matrix import Alias
 from support.matrices import matrix_of
 
 ISA = "class isa:\n report = staticmethod(lambda: 'A in use')\n"
@@ -38,3 +39,16 @@ def test_a_report_stays_a_report(monkeypatch):
     assert text.startswith("### isagen report: x\\[1\\].so\n")
     assert "- project: \\<p\\>, table x86\n" in text
     assert "ada" not in text
+
+
+def test_a_report_says_of_variables_only_what_was_read(monkeypatch):
+    """A blank value counts as none; for a build for another architecture, no variable is read."""
+    here = matrix_of(1, aliases=(Alias("OLD_ISA"),))
+    monkeypatch.setenv("HELLO_ISA", " ")
+    assert "- override: no value in HELLO_ISA or OLD_ISA\n" in report_text(Found("x.so", here))
+    monkeypatch.setenv("HELLO_ISA", "AVX2")
+    foreign = report_text(Found("x.so", replace(here, cpu_family="alien")))
+    assert "- override: " not in foreign
+    assert "- selected: unknown: it is built for alien, " in foreign
+    unnamed = report_text(Found("x.so", replace(here, override="", aliases=())))
+    assert "- override: there is none\n" in unnamed
