@@ -187,7 +187,7 @@ def _statements(sources: Sources, fragment: str) -> Iterator[Check]:
     else:
         yield Check(
             False,
-            f"{NAME}: no target takes {dependency}: its sources do not find isa_dispatch.h, and no kernel is linked",
+            f"{NAME}: no target takes {dependency}: no kernel is linked",
             f"give the target dependencies: {dependency}{'[' + repr('NAME') + ']' if several else ''}",
         )
 
