@@ -79,7 +79,7 @@ int main(void)
         bound[i] = -1;
       isa_select(&machine, overrides[o]);
       printf("%s\t%d\t%d\t%d\t%s\t", now->name, (int)o, isa_allowed ? (int)isa_current_level() : -1, asked,
-             isa_take_warning());
+             isa_warning);
       for (i = 0; i < (int)isa_stub_total; i++)
         printf("%d:%d,", isa_stub_level((unsigned)i), bound[i]);
       for (i = 0; i < ISA_LEVEL_COUNT; i++)
