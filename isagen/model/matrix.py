@@ -126,8 +126,11 @@ class Alias:
     always: str = ""
 
     def meaning(self, value: str) -> str:
-        """Return the meaning of `value`, which has no blanks around it; a value not in `values` is its own meaning."""
-        return self.always or self.values.get(value.upper(), value)
+        """Return the meaning of `value`, which has no blanks around it.
+
+        A value that is not in `values` is its own meaning, except that -LEVEL means nothing there.
+        """
+        return self.always or self.values.get(value.upper(), "" if value.startswith("-") else value)
 
     @property
     def shown(self) -> str:

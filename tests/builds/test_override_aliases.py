@@ -89,6 +89,7 @@ NEEDS = "=NEVER needs features that CPU or OS lack (avx512_4fmaps 3dnow); HIGH i
             "T_WORDS=worst is not a level, and is ignored; levels: LOW MID SIDE HIGH NEVER; "
             "other values: BEST NO-SIDE NONE TOP",
         ),
+        ({"T_OLD": "-HIGH"}, "HIGH", "T_OLD=-HIGH is not a level"),
         ({"T_OLD": "best", "T_AT_MOST_MID": "1"}, "HIGH", "T_OLD=best is not a level"),
     ],
 )
