@@ -1,18 +1,26 @@
-"""The data of a compiled object that sealing needs. `seal.Memo` keeps it: later runs read only objects that changed."""
+"""Compiled objects: the path of each, and the data that sealing needs.
+
+`seal.Memo` keeps the data: later runs read only objects that changed.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from ..binary.contents import MERGEABLE, Binding
 from ..binary.formats import load_object
 from ..binary.initial_values import PointerTargets
+from ..model.errors import BuildError
 from ..model.files import AnyPath, content_digest, read_bytes
 from ..model.matrix import Code
-from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL
+from ..model.names import KERNEL_SYMBOL, WITHOUT_SYMBOL, sealed_name
+from ..model.objects import CompiledObjects, unit_folder
+from ..model.plan import Build
+from ..model.plan_file import outputs_folder
 from .measure import NeedsOf, measured
 
 # The prefix of the function that Python calls when it imports a module.
@@ -95,3 +103,34 @@ def compiled_object(path: AnyPath, level: str, needs_of: NeedsOf) -> Compiled:
         bounded_sections=file.bounded_sections,
         code=measured(file, registration_prefixes(level), needs_of),
     )
+
+
+class ObjectPaths(NamedTuple):
+    """The paths of a compiled object, its kernel source and its sealed object, and whether the object is a shim's."""
+
+    compiled: str
+    source: str
+    sealed: str
+    is_shim: bool
+
+
+def objects_of_levels(build: Build, plan_path: Path, folder: str) -> dict[str, list[ObjectPaths]]:
+    """Return the objects of each level that has copies, lowest level first. Sealed objects are in `folder`.
+
+    The objects are not arguments of the step: a command line cannot contain thousands. Raises `BuildError` if an object
+    is missing.
+    """
+    plan, compiled_folder = build.plan, os.fspath(outputs_folder(plan_path.parent))
+    known, shims = CompiledObjects(plan), plan.shims()
+    levels: dict[str, list[ObjectPaths]] = {level: [] for level in plan.built_levels()}
+    for unit in plan.units:
+        place = os.path.join(compiled_folder, unit_folder(unit.name))
+        names = os.listdir(place) if os.path.isdir(place) else []
+        paths = (os.path.join(place, name) for name in names if name.endswith((".o", ".obj")))
+        objects = {known.copy_of(path): path for path in paths}
+        for copy in unit.copies:
+            if copy not in objects:
+                raise BuildError(f"has no object in {place}", where=copy, remedy="build again: ninja -C BUILD_DIR")
+            path, sealed = objects[copy], os.path.join(folder, sealed_name(copy, unit.level))
+            levels[unit.level].append(ObjectPaths(path, known.kernel_of(path)[1], sealed, copy in shims))
+    return levels

@@ -12,14 +12,14 @@ import os
 import pickle
 import sys
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..binary.contents import Binding
 from ..binary.format import AnyObject
-from ..binary.formats import format_of
-from ..model.files import AnyPath, content_digest, read_bytes
+from ..binary.formats import format_of, load_object
+from ..model.files import AnyPath, content_digest, read_bytes, write_if_changed
 from ..model.matrix import is_plain
 from ..model.matrix_notes import pack
 from ..model.names import registrations_name, stubs_name
@@ -30,13 +30,11 @@ from ..model.record import LEVEL_OWNER, RECORD_OWNER
 from ..model.registrations import Registrations
 from ..processors.decoding import Decoder
 from .addresses import LevelAddresses
-from .compiled import Compiled, compiled_object
+from .compiled import Compiled, ObjectPaths, compiled_object, objects_of_levels
 from .emit import rendered_text
 from .fold import Folding
 from .last_run import LastRun, plan_states, state_of
-from .level_objects import ObjectPaths, objects_of_levels
 from .measure import lost_code
-from .outputs import Outputs
 from .registrations import announced_registrations, registered_by, registrations_of
 from .stubs import check_objects, stubs_source
 
@@ -99,7 +97,10 @@ class _Run:
         self._objects = objects
         self._folder = folder
         self._stubs = os.path.join(folder, stubs_name(build.plan.kernel_set, build.dispatch_language))
-        self._outputs = Outputs(key, memo.digests, changed)
+        self._key = key
+        self._last_digests = {path: digest for path, digest in memo.digests.items() if path not in changed}
+        self._digests: dict[str, str] = {}
+        self._unchanged_outputs: set[str] = set()
         self._needs = memo.needs
         self._unchanged = {path: compiled for path, compiled in memo.compiled.items() if path not in changed}
         self._compiled: dict[str, Compiled] = {}
@@ -121,7 +122,7 @@ class _Run:
             if self._build.sealing.active:
                 self._write(level, registrations, objects, private, lower)
         self._registrations.append(registrations)
-        self._outputs.write_file(self._registrations_path(level), registrations_text(registrations))
+        self._write_file(self._registrations_path(level), registrations_text(registrations))
 
     def _registrations_path(self, level: str) -> str:
         return os.path.join(self._folder, registrations_name(level, self._build.plan.kernel_set))
@@ -215,18 +216,34 @@ class _Run:
             code = pack(registrations.level_code(record.project))
             notes = (LEVEL_OWNER, code), (RECORD_OWNER, record.of_module(level).to_json().encode())
             for place, (paths, compiled) in enumerate(objects):
-                self._outputs.write_sealed(paths.sealed, compiled, _with_notes, () if place else notes)
+                self._write_sealed(paths.sealed, compiled, _with_notes, () if place else notes)
             return
         private_to = {**lower, **dict.fromkeys(private, level)}
         linked = (compiled for paths, compiled in objects if paths.source not in registrations.folded)
         bounded = tuple(sorted(frozenset().union(*(compiled.bounded_sections for compiled in linked))))
         for paths, compiled in objects:
             if paths.source in registrations.folded:
-                self._outputs.write_sealed(paths.sealed, compiled, _emptied)
+                self._write_sealed(paths.sealed, compiled, _emptied)
             else:
                 used = (symbol.name for symbol in compiled.symbols)
                 names = {name: private_to[name] for name in used if name in private_to}
-                self._outputs.write_sealed(paths.sealed, compiled, _sealed, level, number, names, bounded)
+                self._write_sealed(paths.sealed, compiled, _sealed, level, number, names, bounded)
+
+    def _write_sealed(self, path: str, compiled: Compiled, make: Callable[..., bytes], *arguments: object) -> None:
+        """Write the sealed object that `make` returns for a compiled object and `arguments`.
+
+        If the existing file was made from the same object by the same `make` and `arguments`, `make` is not called.
+        """
+        inputs = self._key, compiled.content_digest, make.__name__, arguments
+        digest = self._digests[path] = content_digest(repr(inputs).encode(errors="surrogateescape"))
+        if self._last_digests.get(path) == digest:
+            self._unchanged_outputs.add(path)
+        else:
+            self._write_file(path, make(load_object(compiled.path), *arguments))
+
+    def _write_file(self, path: str, content: bytes | str) -> None:
+        if not write_if_changed(path, content):
+            self._unchanged_outputs.add(path)
 
     def finish(self, plan_path: str) -> list[str]:
         """Write the stub table after all levels are sealed, and return the paths of all outputs.
@@ -239,7 +256,7 @@ class _Run:
         all_levels = [level.name for level in plan.levels]
         template = rendered_text(plan_path, self._stubs)
         text = stubs_source(template, self._build.record.project, all_levels, self._registrations, plan.module)
-        self._outputs.write_file(self._stubs, text)
+        self._write_file(self._stubs, text)
         optimization, lowest = self._build.optimization, self._registrations[0].level
         codes = [[kernel.code for kernel in level.kernels.values()] for level in self._registrations]
         if is_plain(codes):
@@ -253,13 +270,13 @@ class _Run:
         paths = {kernel.source: kernel.shown_path for kernel in plan.kernels}
         for warning in lost_code(self._registrations, self._below, paths):
             print(warning, file=sys.stderr)
-        outputs = [self._stubs, *map(self._registrations_path, self._objects), *self._outputs.digests]
-        self._outputs.refresh(outputs)
-        return outputs
+        for path in self._unchanged_outputs:
+            os.utime(path)
+        return [self._stubs, *map(self._registrations_path, self._objects), *self._digests]
 
     def memo(self) -> Memo:
         """Return the memo for the next run."""
-        return Memo(self._compiled, self._outputs.digests, self._needs)
+        return Memo(self._compiled, self._digests, self._needs)
 
 
 def _sealed(file: AnyObject, level: str, number: str, names: Mapping[str, str], bounded: Sequence[str]) -> bytes:

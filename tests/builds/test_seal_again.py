@@ -247,7 +247,7 @@ def test_a_run_that_is_killed_midway(project, monkeypatch):
             return write_if_changed(path, content, mode)
 
         with monkeypatch.context() as patched:
-            patched.setattr("isagen.build.outputs.write_if_changed", write)
+            patched.setattr("isagen.build.seal.write_if_changed", write)
             with pytest.raises(Killed):
                 build_main.main(words)
     check(project)
