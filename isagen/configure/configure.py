@@ -20,7 +20,7 @@ from ..model.names import (
     symbols_suffix,
 )
 from ..model.optimization import UNFOLDED_OPTIMIZATIONS, VECTORISER, optimization_of, vectoriser
-from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Sealing
+from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan
 from ..model.plan_file import plan_text
 from ..model.record import Record
 from ..planning.config import Config, load_config
@@ -62,7 +62,9 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     macros = {} if limit.foreign else {one.language: one.baseline_macros for one in request.compilers}
     bugs = list(known_bugs(table.features.known_broken, build.compilers, macros, build.plan)) if macros else []
     build = replace(build, known_bugs={f"{build.compilers[one].name}: {bug.text}": levels for bug, one, levels in bugs})
-    warnings += bug_warnings(bugs, build.compilers, build.plan, _texts(request) if bugs else {})
+    own_sources = [source for source in request.kernels if bugs and source not in request.generated]
+    texts = {source: read_bytes(request.project_root / source).decode(errors="replace") for source in own_sources}
+    warnings += bug_warnings(bugs, build.compilers, build.plan, texts)
     warnings += audit_warnings(build.link_audit, table.features.processor)
     fragment = _relative(request.output, request.build_root)
     answered = answer(
@@ -84,27 +86,20 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     replace_files(dispatch.headers, request.output / folder)
     replace_files(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
+    of_set = f" of {request.config_set}" if request.config_set else ""
+    several_fragments = request.kernel_set != request.config_set
+    place = f" in {_relative(request.config.parent, request.project_root)}" if several_fragments else ""
     values = {
         "digest": content_digest(text.encode() + tool_digest.encode()),
         **answered,
         "editor": editor,
-        "section": _summary_title(request),
+        "section": f"isagen: kernels{of_set} by CPU level{place}",
         "plan": plan_file,
         "include_folders": [folder, *([COMPAT_FOLDER] if config.compat else [])],
         **audit_values(request, build.link_audit, fragment, plan_file),
         "python": own_python(),
     }
     return keyval_text(values), (request.config, *table.files)
-
-
-def _summary_title(request: Request) -> str:
-    """Return the title of the summary.
-
-    It names the set, if the set has a name, and the fragment's folder, if the project has several fragments.
-    """
-    kernels = f"kernels of {request.config_set}" if request.config_set else "kernels"
-    place = f" in {request.fragment_folder}" if request.kernel_set != request.config_set else ""
-    return f"isagen: {kernels} by CPU level{place}"
 
 
 def _editor(request: Request, table: Table, plan: Plan) -> list[str]:
@@ -148,12 +143,6 @@ def _check(request: Request, config: Config) -> None:
             )
 
 
-def _texts(request: Request) -> dict[str, str]:
-    """Return the texts of the kernels that the build does not generate."""
-    sources = [source for source in request.kernels if source not in request.generated]
-    return {source: read_bytes(request.project_root / source).decode(errors="replace") for source in sources}
-
-
 def _build(request: Request, config: Config, table: Table, limit: Limit, cache: Cache) -> Build:
     """Probe the compilers and return the build."""
     optimization = _optimization(request)
@@ -195,7 +184,17 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         system=request.system,
         sealing=sealing,
         link_audit=find_audit(request, table.features.processor, limit),
-        record=_record(request, config, table, plan, sealing),
+        record=Record(
+            project=request.full_name,
+            isagen=__version__,
+            table=plan.table,
+            features=table.features.name,
+            sealed=sealing.active,
+            seal_reason=sealing.reason,
+            baseline=baseline_features(table, request.compilers),
+            levels={level.name: level.features for level in plan.levels if level.verdict == BUILT},
+            allow=config.allow,
+        ),
         limit=limit,
     )
 
@@ -205,20 +204,6 @@ def _optimization(request: Request) -> str:
     compiler = next((one for one in request.compilers if one.language == "cpp"), request.compilers[0])
     options = request.optimization, compiler.args
     return " ".join((optimization_of(*options), *vectoriser(compiler.id, *options)))
-
-
-def _record(request: Request, config: Config, table: Table, plan: Plan, sealing: Sealing) -> Record:
-    return Record(
-        project=request.full_name,
-        isagen=__version__,
-        table=plan.table,
-        features=table.features.name,
-        sealed=sealing.active,
-        seal_reason=sealing.reason,
-        baseline=baseline_features(table, request.compilers),
-        levels={level.name: level.features for level in plan.levels if level.verdict == BUILT},
-        allow=config.allow,
-    )
 
 
 def _relative(path: Path, start: Path) -> str:

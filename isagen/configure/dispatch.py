@@ -88,8 +88,9 @@ def _values(build: Build, table: Table) -> Mapping[str, Any]:
     """
     plan, limit = build.plan, build.limit
     processor = table.features.processor
-    if limit.foreign:
-        detection = detection_values(_without_requirements(plan), table.features, ())
+    if limit.foreign:  # C for any compiler cannot detect the CPU, so the lowest level requires nothing
+        levels = replace(plan.levels[0], features=()), *plan.levels[1:]
+        detection = detection_values(replace(plan, levels=levels), table.features, ())
     else:
         unreported = table.features.unreported([SYSTEM_MACROS.get(build.system, ELF)])
         detection = detection_values(plan, table.features, build.record.baseline, unreported)
@@ -123,11 +124,6 @@ def front_texts(plan: Plan) -> dict[str, str]:
 def _note(array: str, binary_format: str, mark: str) -> dict[str, str]:
     """Return the values of a note: the name of its C array, its template, and the mark in place of its bytes."""
     return {"array": array, "template": f"{binary_format}/record.c.j2", "mark": mark}
-
-
-def _without_requirements(plan: Plan) -> Plan:
-    """Return the plan with no features at the lowest level: without extensions, C cannot ask the CPU for features."""
-    return replace(plan, levels=(replace(plan.levels[0], features=()), *plan.levels[1:]))
 
 
 def _unchecked_macros(level: LevelRow, features: Features) -> list[dict[str, str]]:

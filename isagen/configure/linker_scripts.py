@@ -39,8 +39,8 @@ exec {{command}} "$@"
 LINKER_NAME = re.compile(r"ld\.(?!so)[a-z]+(-[\d.]+)?")
 BY_SCRIPT = "by a script in the linker's place"
 NOT_INSTALLED = "{} is not installed"
-# Fortran run-time libraries by Meson's compiler id. The compilers of C and C++ do not link them.
-RUNTIMES = {"gcc": "gfortran"}
+# GCC's Fortran run-time library. The compilers of C and C++ do not link it.
+RUNTIME = "gfortran"
 
 
 def find_audit(request: Request, processor: Processor, limit: Limit) -> LinkAudit:
@@ -71,7 +71,9 @@ def find_audit(request: Request, processor: Processor, limit: Limit) -> LinkAudi
         )
     elif not (linkers := _linkers_of(compiler)):
         reason = f"{compiler.name} has no linker"
-    return LinkAudit(mode, BY_TARGETS if reason and request.audits_targets else reason or BY_SCRIPT, linkers)
+    if reason and (request.config.parent / "audit/meson.build").is_file():  # the fragment's file for isa_links
+        reason = BY_TARGETS
+    return LinkAudit(mode, reason or BY_SCRIPT, linkers)
 
 
 def audit_warnings(audit: LinkAudit, processor: Processor) -> Iterator[str]:
@@ -123,10 +125,9 @@ def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
 
 
 def _libraries(compilers: Sequence[Compiler]) -> list[str]:
-    """Return, in a list, the argument that links the Fortran run-time library; [] if `RUNTIMES` has none."""
+    """Return, in a list, the argument that links the Fortran run-time library; [] if no compiler needs it."""
     for compiler in compilers:
-        name = RUNTIMES.get(compiler.id, "") if compiler.language == "fortran" else ""
-        if name:
-            path = Path(compiler.run([f"-print-file-name=lib{name}.so"]).out.strip())
-            return [path.as_posix() if path.is_absolute() else f"-l{name}"]
+        if compiler.language == "fortran" and compiler.id == "gcc":
+            path = Path(compiler.run([f"-print-file-name=lib{RUNTIME}.so"]).out.strip())
+            return [path.as_posix() if path.is_absolute() else f"-l{RUNTIME}"]
     return []

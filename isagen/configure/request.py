@@ -40,7 +40,7 @@ OF_COMPILER = ("id", "version", "syntax", "linker", "command", "args")
 
 # The order of a build's compilers. The last one links; the Fortran compiler links only if there is no other.
 ORDER = ("fortran", "c", "cpp")
-EXTRAS, MODULE, AUDIT = "extras/meson.build", "module/meson.build", "audit/meson.build"
+EXTRAS, MODULE = "extras/meson.build", "module/meson.build"
 # The keys of a set, each with the additional fragment files that it needs.
 SET_KEYS = {
     **dict.fromkeys(("kernels", "dependencies", "include_directories", "gnu_symbol_visibility"), ()),
@@ -92,16 +92,6 @@ class Request:
     def full_name(self) -> str:
         """The project's name, and the set's if it has one; unique in a program."""
         return f"{self.name}.{self.kernel_set}" if self.kernel_set else self.name
-
-    @property
-    def audits_targets(self) -> bool:
-        """Whether the fragment has the file that audits the targets in isa_links."""
-        return (self.config.parent / AUDIT).is_file()
-
-    @property
-    def fragment_folder(self) -> str:
-        """The fragment's folder, from the project's root."""
-        return Path(os.path.relpath(self.config.parent, self.project_root)).as_posix()
 
 
 @dataclass(frozen=True)
