@@ -21,7 +21,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         try:
-            return _run(words)
+            if words[:1] == [FOR_MESON]:
+                from ..configure.configure import answer_fragment  # alone, because Meson waits for this command
+
+                return answer_fragment(words[1:])
+            from .commands import run_command
+
+            return run_command(words)
         finally:
             flush()
     except BrokenPipeError:
@@ -33,13 +39,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code if words[:1] == [FOR_MESON] else CANNOT
     except KeyboardInterrupt:
         return 130
-
-
-def _run(words: list[str]) -> int:
-    if words[:1] == [FOR_MESON]:
-        from ..configure.fragment import answer_fragment  # imported alone, because Meson waits for this command
-
-        return answer_fragment(words[1:])
-    from .commands import run_command
-
-    return run_command(words)

@@ -1,14 +1,20 @@
-"""Configuring a build: probes compilers, plans, writes the plan, headers, linker scripts and a copy of the steps."""
+"""`isagen configure`, which the Meson fragment runs: probes compilers, plans, and writes what the build needs.
+
+These are the plan, headers, linker scripts and a copy of the steps.
+"""
 
 from __future__ import annotations
 
 import os
 import posixpath
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from .. import __version__
-from ..model.errors import ConfigError, KernelError
+from ..model.errors import ConfigError, IsagenError, KernelError, reported
 from ..model.files import content_digest, read_bytes, replace_files, write_if_changed
 from ..model.names import (
     SET_NAME,
@@ -37,11 +43,38 @@ from .dispatch import dispatch_texts, front_texts
 from .limits import choose_table, family_of, limit_of, required_args, sealing_of, without_refused_args
 from .linker_scripts import audit_values, audit_warnings, find_audit, write_scripts
 from .native import native_levels
-from .request import Request
+from .request import Arguments, Request, read_arguments, request_of
 from .tool import own_python, write_tool
 
 # Without this option, GCC writes symbols of binding STB_GNU_UNIQUE, which all libraries of a process share.
 NO_UNIQUE = "-fno-gnu-unique"
+
+
+def answer_fragment(words: Iterable[str]) -> int:
+    """Configure with the fragment's arguments `words`, and write the answer to the standard output.
+
+    An error is an answer too: Meson hides the output of a failing command, but shows the text that the fragment passes
+    to error().
+    """
+    sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+    arguments = read_arguments(words)
+    try:
+        text, inputs = configure(request_of(arguments))
+        _write_depfile(arguments, inputs)
+    except (IsagenError, OSError) as problem:
+        with suppress(OSError):
+            _write_depfile(arguments, [Path(arguments.once["config"])] if "config" in arguments.once else [])
+        text = keyval_text({"error": f"isagen: {reported(problem)}"})
+    sys.stdout.write(text)
+    return 0
+
+
+def _write_depfile(arguments: Arguments, inputs: Iterable[Path]) -> None:
+    """Write the depfile: ninja configures again if one of the `inputs` changes."""
+    if "depfile" in arguments.once:
+        depfile = Path(arguments.once["depfile"])
+        names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
+        write_if_changed(depfile, f"{depfile.stem}.conf: {names}\n")
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:

@@ -48,7 +48,7 @@ def test_imports_are_found_at_all():
         ("model.plan", "processors.table", "higher layer"),
         ("binary.elf.reader", "audit.findings", "higher layer"),
         ("audit.report", "build.seal", "circle"),
-        ("probe.probe", "configure.fragment", "higher layer"),
+        ("probe.probe", "configure.configure", "higher layer"),
         ("build.link", "planning.plan", "not copied"),
         ("configure.request", "cli", "higher layer"),
         ("audit.report", "binary.elf.reader", "past binary.formats"),

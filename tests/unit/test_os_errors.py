@@ -8,8 +8,8 @@ import pytest
 
 from isagen.build.main import main as step
 from isagen.cli import main
-from isagen.configure import fragment
-from isagen.configure.fragment import answer_fragment
+from isagen.configure import configure
+from isagen.configure.configure import answer_fragment
 from isagen.configure.request import FRAGMENT_FORMAT, ONCE
 from support.model import kernel_row, plan_of, write_build
 
@@ -28,8 +28,8 @@ def test_configuring_answers_the_fragment(tmp_path, monkeypatch, capsys, number)
     def refused(request):
         raise OSError(number, os.strerror(number), "/build/isa_plan.json")
 
-    monkeypatch.setattr(fragment, "request_of", lambda options: SimpleNamespace(compilers=()))
-    monkeypatch.setattr(fragment, "configure", refused)
+    monkeypatch.setattr(configure, "request_of", lambda options: SimpleNamespace(compilers=()))
+    monkeypatch.setattr(configure, "configure", refused)
     assert answer_fragment(fragment_words(tmp_path)) == 0
     said = capsys.readouterr().out
     assert said == f"error=isagen: /build/isa_plan.json: {os.strerror(number)}\n"
@@ -38,8 +38,8 @@ def test_configuring_answers_the_fragment(tmp_path, monkeypatch, capsys, number)
 
 def test_configuring_answers_where_not_even_the_depfile_can_be_written(tmp_path, monkeypatch, capsys):
     (tmp_path / "plan.d").mkdir()
-    monkeypatch.setattr(fragment, "request_of", lambda options: SimpleNamespace(compilers=()))
-    monkeypatch.setattr(fragment, "configure", lambda request: ("a=b\n", ()))
+    monkeypatch.setattr(configure, "request_of", lambda options: SimpleNamespace(compilers=()))
+    monkeypatch.setattr(configure, "configure", lambda request: ("a=b\n", ()))
     assert answer_fragment(fragment_words(tmp_path)) == 0
     assert capsys.readouterr().out.startswith("error=isagen: /")
 
