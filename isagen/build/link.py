@@ -44,7 +44,11 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     if status != 0:
         if status < 0:
             print(f"isagen: {linking.linker}: {signal.strsignal(-status)}", file=sys.stderr)
-        _explain(objects)
+        from .explain import explained
+
+        with suppress(IsagenError, OSError):  # the linker has printed its own errors
+            for problem in explained(objects):
+                print(f"isagen: error: {problem}", file=sys.stderr)
         return status if status > 0 else 128 - status
     if linking.output is None or not is_binary(linking.output):
         return 0
@@ -68,11 +72,8 @@ def judge(mode: str, audit: Callable[[], Result | None]) -> int:
             raise
         print(f"isagen audit: warning: {reported(problem)}", file=sys.stderr)
         return 0
-    return _report(mode, result) if result is not None and result.findings else 0
-
-
-def _report(mode: str, result: Result) -> int:
-    """Print the findings of a `result`, and return the exit status."""
+    if result is None or not result.findings:
+        return 0
     from ..audit.report import text_of  # most links have no finding
 
     is_fault = mode == "error" and any(finding.kind not in WARNINGS for finding in result.findings)
@@ -80,15 +81,6 @@ def _report(mode: str, result: Result) -> int:
     if is_fault:
         print("  to build nevertheless: -Disa_audit=warn", file=sys.stderr)
     return int(is_fault)
-
-
-def _explain(objects: BuildObjects) -> None:
-    """Print the project's mistakes that made a link fail; the linker itself only names symbols."""
-    from .explain import explained
-
-    with suppress(IsagenError, OSError):  # the linker has printed its own errors
-        for problem in explained(objects):
-            print(f"isagen: error: {problem}", file=sys.stderr)
 
 
 def _inputs(words: Sequence[str]) -> list[str]:

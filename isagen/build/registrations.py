@@ -58,12 +58,11 @@ def announced_registrations(level: str, objects: Iterable[tuple[AnyPath, str]]) 
 
     Raises `BuildError` if two objects register the same stub.
     """
-    return registrations_of(level, ((source, _announced(level, read_bytes(path))) for path, source in objects), {})
 
-
-def _announced(level: str, content: bytes) -> Registered:
-    def stubs(word: str) -> tuple[str, ...]:
+    def stubs(word: str, content: bytes) -> tuple[str, ...]:
         names = re.findall(rf"isagen:{word}:{re.escape(level)}:(\w+);".encode(), content)
         return tuple(name.decode() for name in dict.fromkeys(names))
 
-    return Registered(stubs("registers"), stubs("without"))
+    contents = ((source, read_bytes(path)) for path, source in objects)
+    announced = ((one, Registered(stubs("registers", text), stubs("without", text))) for one, text in contents)
+    return registrations_of(level, announced, {})
