@@ -20,6 +20,7 @@ from .selection import Selection
 from .words import (
     NOT_COMPILED,
     code_bytes,
+    count_text,
     disabled_levels,
     facts,
     flags_text,
@@ -29,7 +30,6 @@ from .words import (
     size_text,
     state_of,
     state_text,
-    title,
     widest,
     width_text,
 )
@@ -70,7 +70,8 @@ def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> I
     """Yield the parts of the output."""
     if label:
         yield _text(label, "bold underline")
-    yield _text(title(matrix), "bold")
+    size = f"{count_text(len(matrix.kernels), 'kernel')} x {count_text(len(matrix.levels), 'level')}"
+    yield _text(f"{matrix.project}: {size} of table {matrix.table}", "bold")
     if matrix.kernels:
         yield ""
         yield _grid(matrix)

@@ -200,20 +200,14 @@ def _level(matrix: Matrix, name: str) -> LevelRow:
     level = matrix.level(name)
     if level is None:
         names = [other.name for other in matrix.levels]
+        is_kernel = f"{name!r} is a kernel: name a level before it" if _named(matrix, name) else ""
         limit = f"only {names[0]} is built: {matrix.baseline_only}" if matrix.baseline_only else ""
         raise ProjectError(
             f"there is no level {name!r} in table {matrix.table}",
             where=matrix.project,
-            remedy=limit or f"{_meant(matrix, name, names)}; usage: isagen why LEVEL [KERNEL] WHERE",
+            remedy=limit or f"{is_kernel or did_you_mean(name.upper(), names)}; usage: isagen why LEVEL [KERNEL] WHERE",
         )
     return level
-
-
-def _meant(matrix: Matrix, name: str, levels: Sequence[str]) -> str:
-    """Return a remedy for `name`, which is no level: it may be a kernel's name, or similar to a level's."""
-    return (
-        f"{name!r} is a kernel: name a level before it" if _named(matrix, name) else did_you_mean(name.upper(), levels)
-    )
 
 
 def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:

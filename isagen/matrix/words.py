@@ -65,14 +65,6 @@ def widest(cells: list[MatrixCell]) -> int | None:
     return max(widths, default=None)
 
 
-def title(matrix: Matrix) -> str:
-    """Return the heading of a matrix: the project, the numbers of kernels and levels, and the table."""
-    return (
-        f"{matrix.project}: {count_text(len(matrix.kernels), 'kernel')} x {count_text(len(matrix.levels), 'level')} "
-        f"of table {matrix.table}"
-    )
-
-
 def flags_text(level: LevelRow) -> list[str]:
     """Return a level's flags by language, and the dropped optional flags; or the reason why it is not built."""
     if level.verdict != BUILT:

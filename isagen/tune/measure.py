@@ -89,17 +89,15 @@ def _levels(matrix: Matrix, built: Sequence[LevelRow], command: Sequence[str]) -
     levels = []
     for level in built:
         unknown = unknown_features(matrix, level)
-        if len(now.missing[level.name]) == len(unknown) and (not unknown or _uses(command, level.name, matrix)):
+        if len(now.missing[level.name]) > len(unknown):
+            continue
+        used = run_with_level(command, level.name, [matrix.override])[1] if unknown else ()
+        if not unknown or any(load.level == level.name for load in used):
             levels.append(level.name)
     if len(levels) < 2:
         runs = f"{' '.join(levels) or 'no level'} of {' '.join(level.name for level in built)}"
         raise ProjectError(f"runs at {runs} here", where=matrix.project, remedy="build two levels that run here")
     return levels
-
-
-def _uses(command: Sequence[str], level: str, matrix: Matrix) -> bool:
-    """Return whether a run of the command at a level uses the level."""
-    return level in (load.level for load in run_with_level(command, level, [matrix.override])[1])
 
 
 def _check_loads(command: Sequence[str], level: str, matrix: Matrix) -> None:
