@@ -29,21 +29,15 @@ ALL, NONE, DEFAULT = "all", "none", "default"
 STATUS = "exit status: 0 without findings of the kinds of --fail-on, 1 with some, 2 where a file cannot be read"
 
 
-def _kinds_text() -> str:
-    """Return the end of the help text: the kinds of findings, and the exit statuses."""
-    column = max(map(len, KINDS)) + 2
-    lines = (f"  {kind:{column}}{meaning}" for kind, (meaning, _) in KINDS.items())
-    return "\n".join(("kinds of findings:", *lines, "", STATUS))
-
-
 def add(commands: Commands) -> None:
     """Add the command's parser."""
-    what = "report instructions that are not checked at run time"
+    column = max(map(len, KINDS)) + 2
+    kinds = (f"  {kind:{column}}{meaning}" for kind, (meaning, _) in KINDS.items())
     parser = commands.add_parser(
         "audit",
-        help=what,
+        help="report instructions that are not checked at run time",
         description="Decode compiled code and report instructions that a CPU may lack and no check at run time covers.",
-        epilog=_kinds_text(),
+        epilog="\n".join(("kinds of findings:", *kinds, "", STATUS)),
     )
     parser.add_argument(
         "targets",

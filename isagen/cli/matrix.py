@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -44,7 +43,12 @@ def run_matrix(options: argparse.Namespace) -> int:
     """Run `isagen matrix`."""
     matrices = [found for where in options.where for found in find_matrices(where)]
     if options.format == "html":
-        write(options, _page(matrices))
+        builds = []
+        for found in matrices:
+            label = f"{found.label}, {found.matrix.project}" if len(matrices) > 1 else found.label
+            loops = hot_loops(found.matrix, objects_of(found.plan)) if found.plan is not None else {}
+            builds.append((label, found.matrix, loops))
+        write(options, html_text(builds))
     elif options.format == "terminal":
         stream = io.StringIO() if options.output is not None else standard_output()
         for number, found in enumerate(matrices):
@@ -63,16 +67,6 @@ def run_matrix(options: argparse.Namespace) -> int:
 def as_data(matrix: Matrix) -> dict[str, Any]:
     """Return a matrix as plain data, which docs/matrix.schema.json describes."""
     return {"format": MATRIX_FORMAT, **asdict(matrix)}
-
-
-def _page(matrices: Sequence[Found]) -> str:
-    """Return a page of matrices, with the hot loops of those in build folders."""
-    builds = []
-    for found in matrices:
-        label = f"{found.label}, {found.matrix.project}" if len(matrices) > 1 else found.label
-        loops = hot_loops(found.matrix, objects_of(found.plan)) if found.plan is not None else {}
-        builds.append((label, found.matrix, loops))
-    return html_text(builds)
 
 
 def add_why(commands: Commands) -> None:

@@ -37,7 +37,15 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    _check(options)
+    # These cannot work: no benchmark runs for minutes before the error.
+    if options.rounds < FEWEST:
+        raise ConfigError(f"{options.rounds} rounds are too few", where="--rounds", remedy=f"give at least {FEWEST}")
+    if not 0 <= options.margin < 100:
+        message = f"{options.margin} is not from 0 to 100 percent"
+        raise ConfigError(message, where="--margin", remedy="give one: --margin 3")
+    if not options.args:
+        remedy = "name it: isagen tune build -- python bench.py"
+        raise ConfigError("there is no benchmark", where="isagen tune", remedy=remedy)
     unknown: set[str] = set()
     with Progress() as line:
         results = measure(only_matrix(options.where), options.args, options.rounds, line.show, unknown)
@@ -52,15 +60,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         write_lines(options, text_of(advice).splitlines(), indent=" " * 8)
     return 0
-
-
-def _check(options: argparse.Namespace) -> None:
-    """Raise `ConfigError` for options that cannot work, before a benchmark runs for minutes."""
-    if options.rounds < FEWEST:
-        raise ConfigError(f"{options.rounds} rounds are too few", where="--rounds", remedy=f"give at least {FEWEST}")
-    if not 0 <= options.margin < 100:
-        message = f"{options.margin} is not from 0 to 100 percent"
-        raise ConfigError(message, where="--margin", remedy="give one: --margin 3")
-    if not options.args:
-        remedy = "name it: isagen tune build -- python bench.py"
-        raise ConfigError("there is no benchmark", where="isagen tune", remedy=remedy)

@@ -29,8 +29,6 @@ from .meson_files import KERNELS, LINKS, MODULE, NAME, ONE_SET, SETS, Sources, w
 # The oldest versions that isagen is tested with.
 MESON = "1.0.1"
 COMPILERS = {"gcc": "11", "clang": "14"}
-# Packages in Debian and Fedora whose names differ from the program's.
-PACKAGED = {"ninja": "ninja-build"}
 # By language: the environment variable that names the compiler, and the compiler if the variable is not set.
 COMPILER_OF = {"cpp": ("CXX", "c++"), "fortran": ("FC", "gfortran"), "c": ("CC", "cc")}
 OPTIONS_FILE = "meson_options.txt"
@@ -101,7 +99,8 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
         beside = shutil.which(name, path=str(Path(sys.executable).parent))
         if beside:
             return Check(False, f"{name} ({beside}) is not on PATH", "activate its environment, or add its folder")
-        remedy = f"pip install {name}, or the distribution's package {PACKAGED.get(name, name)}"
+        package = "ninja-build" if name == "ninja" else name  # its name in Debian and Fedora
+        remedy = f"pip install {name}, or the distribution's package {package}"
         return Check(False, f"{name} is not installed", remedy)
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     version = (done.stdout.split() or ["?"])[0]
