@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from ..model.errors import ConfigError, KernelError, did_you_mean
@@ -41,12 +40,8 @@ def settings_of(source: str, config: Config) -> Settings:
 
 def matches(pattern: str, source: str) -> bool:
     """Return whether a pattern matches the path of a kernel."""
-    return _expression(pattern).fullmatch(source) is not None
-
-
-@cache
-def _expression(pattern: str) -> re.Pattern[str]:
-    return re.compile("".join(WILDCARDS.get(part, re.escape(part)) for part in WILDCARD.split(pattern)))
+    expression = "".join(WILDCARDS.get(part, re.escape(part)) for part in WILDCARD.split(pattern))
+    return re.fullmatch(expression, source) is not None
 
 
 def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequence[str] = (), module: str = "") -> None:
