@@ -57,7 +57,6 @@ def check_at_load(
 
 @cache
 def _warn(source: str, problem: str) -> None:
-    """Warn once that nothing checks what the copies of a kernel run at load or exit."""
     print(
         f"isagen: warning: {source}: its copies run code when the program is loaded, before a level is selected, and "
         f"nothing checks whether every CPU has the instructions: {problem}\n  {STATIC}",

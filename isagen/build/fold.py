@@ -54,7 +54,6 @@ class Folding:
 
 
 def _sharing_groups(objects: Objects, private: frozenset[str]) -> set[frozenset[str]]:
-    """Return the groups of kernel sources whose objects have a private name in common."""
     sources: dict[str, set[str]] = {}
     for source, copies in objects.items():
         for compiled in copies:

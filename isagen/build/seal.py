@@ -210,7 +210,6 @@ class _Run:
         private: frozenset[str],
         lower: Mapping[str, str],
     ) -> None:
-        """Write the sealed objects of a level."""
         record, number = self._build.record, self._build.sealing.project_number
         if self._build.plan.module:
             code = pack(registrations.level_code(record.project))

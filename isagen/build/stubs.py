@@ -71,7 +71,6 @@ def stub_table(stubs: Mapping[str, Sequence[str]], levels: Sequence[str], folded
 
 
 def _table(before: Sequence[str], rows: Sequence[str]) -> str:
-    """Return the lines `before` a table, and the table of the `rows`."""
     total, head = f"const unsigned isa_stub_total = {len(rows)};", f"const struct isa_stub isa_stubs[{len(rows)}] = {{"
     return "\n".join([*before, total, head, *rows, "};", f"int isa_stub_levels[{len(rows)}];"])
 

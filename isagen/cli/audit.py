@@ -100,7 +100,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _shown(text: str) -> str:
-    """Return a text of whole lines, wrapped to the terminal's width if the standard output is a terminal."""
     return wrapped(text.split("\n")[:-1], indent=" " * 6)
 
 

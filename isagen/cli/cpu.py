@@ -103,7 +103,6 @@ def levels_data(table: Table, missing: Mapping[str, tuple[str, ...]]) -> dict[st
 
 
 def _best(missing: Mapping[str, tuple[str, ...]]) -> str | None:
-    """Return the highest level that CPU and OS support, None if they support no level."""
     return next((name for name in reversed(list(missing)) if not missing[name]), None)
 
 

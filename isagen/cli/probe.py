@@ -50,7 +50,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines(level: str, verdict: Verdict, bugs: Sequence[str]) -> list[str]:
-    """Return the lines about a level."""
     text = " ".join(verdict.flags) or "no flags" if verdict.available else verdict.reason
     lines = [f"{level:<14} {'available' if verdict.available else 'unavailable'}: {text}"]
     lines += [f"{'':<14} without {flag}: {reason}" for flag, reason in verdict.dropped]

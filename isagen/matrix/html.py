@@ -74,7 +74,6 @@ def _build(label: str, matrix: Matrix, loops: Mapping[tuple[str, str], Loop]) ->
 
 
 def _class(state: str) -> str:
-    """Return the style class of a state."""
     return state.replace(" ", "-")
 
 
@@ -84,7 +83,6 @@ def _hash(text: str) -> str:
 
 
 def _embedded(data: Any) -> Markup:
-    """Return data as JSON for a script element."""
     return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(MARKUP))
 
 

@@ -43,7 +43,6 @@ def report_text(found: Found) -> str:
 
 
 def _level(here: Selection, level: LevelRow) -> tuple[str, str, str]:
-    """Return a row of the table of levels."""
     missing = here.missing.get(level.name, ())
     state = "unknown" if here.problem else "supported"
     return level.name, state_text(level), f"lack {' '.join(missing)}" if missing else state

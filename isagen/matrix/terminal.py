@@ -67,7 +67,6 @@ def printed(console: Console, *parts: RenderableType) -> str:
 
 
 def _parts(matrix: Matrix, label: str, here: Selection | None, flags: bool) -> Iterator[RenderableType]:
-    """Yield the parts of the output."""
     if label:
         yield _text(label, "bold underline")
     size = f"{count_text(len(matrix.kernels), 'kernel')} x {count_text(len(matrix.levels), 'level')}"
@@ -108,7 +107,6 @@ class _Fact:
 
 
 def _selected(here: Selection) -> str:
-    """Return the level that this machine selects, and the reason."""
     if not here.selected:
         return "nothing: CPU or OS lack features of every level that is built and allowed"
     override = f"{here.variable}={here.override}"
@@ -145,7 +143,6 @@ def _shown(matrix: Matrix) -> list[LevelRow]:
 
 
 def _state(cell: MatrixCell) -> str:
-    """Return the state of a cell, a key of MARKS."""
     return SAME if cell.folded else LINKED_AGAIN if cell.same_as else state_of(cell)
 
 

@@ -137,12 +137,10 @@ def _editable_plans(package: str, *rest: str) -> list[Path]:
 
 
 def _relative(folder: Path) -> dict[Path, str]:
-    """Return the files below a folder, each with its path relative to the folder."""
     return {path: path.relative_to(folder).as_posix() for path in files_in(folder)}
 
 
 def _label(plan: Path) -> str:
-    """Return the label of one of several plans: its folder, and its set of kernels."""
     name = PLAN.fullmatch(plan.name)
     return f"{plan.parent} ({name[1]})" if name and name[1] else str(plan.parent)
 

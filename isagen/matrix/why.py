@@ -177,7 +177,6 @@ def _unfolded(matrix: Matrix) -> str:
 
 
 def _code(matrix: Matrix, cell: MatrixCell) -> list[str]:
-    """Return the details about a cell's stubs and code."""
     lines = [f"stubs: {' '.join(cell.stubs)}"] if cell.stubs else []
     if cell.code is not None:
         parts = [f"code: {size_text(cell.code.code_bytes)}"]
@@ -247,5 +246,4 @@ def _having(matrix: Matrix, stub: str) -> list[MatrixKernel]:
 
 
 def _stubs(kernel: MatrixKernel) -> list[str]:
-    """Return the stubs that a kernel registers at any level."""
     return list(dict.fromkeys(stub for cell in kernel.levels.values() for stub in cell.stubs or ()))

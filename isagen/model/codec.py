@@ -46,7 +46,6 @@ def from_data(kind: type[T], data: Any) -> T:
 
 @cache
 def _reader(kind: Any) -> Callable[[Any], Any]:
-    """Return the function that reads a value of type `kind`."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is UnionType:  # X | None
         read = _reader(arguments[0])

@@ -205,7 +205,6 @@ def _write(folder: Path, path: str, text: str) -> str:
 
 
 def _advice(folder: Path, fresh: bool, fragment: str) -> Iterator[str]:
-    """Yield what remains to be done."""
     has_package, sources = (folder / "pyproject.toml").exists(), Sources(folder)
     only = sources.fragments == [fragment]
     is_used = sources.place_of_subdir(fragment) or (only and sources.find(r"\bisa_kernels_deps?\b"))
