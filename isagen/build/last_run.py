@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -54,22 +54,15 @@ class LastRun:
         for path in self._outputs:
             os.utime(path)
         inputs = {path: state for path, state in self.states.items() if path not in self._outputs}
-        self.record(self._outputs, self.memo, inputs, self._outputs)
+        self.record(self._outputs, self.memo, inputs)
 
-    def record(
-        self,
-        files: Iterable[AnyPath],
-        memo: Any = None,
-        read: Mapping[str, State] | None = None,
-        outputs: Iterable[str] = (),
-    ) -> None:
-        """Record that the step ran, with the present states of `files`.
+    def record(self, outputs: Collection[str], memo: Any, inputs: Mapping[str, State]) -> None:
+        """Record that the step ran, with the present states of `outputs`.
 
-        `read` maps inputs to their states before the step read them: an input may change while the step runs. `outputs`
-        are the files whose times `refresh` updates.
+        `inputs` maps inputs to their states before the step read them: an input may change while the step runs.
         """
         with suppress(OSError):  # on a full disk, the next build runs the step again
-            states = {os.fspath(path): state_of(path) for path in files} | dict(read or {})
+            states = {path: state_of(path) for path in outputs} | dict(inputs)
             run = {"states": states, "memo": memo, "outputs": list(outputs)}
             write_atomically(self._path, zlib.compress(pickle.dumps(run), 1))
 

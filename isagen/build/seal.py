@@ -72,9 +72,9 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
     run = _Run(build, objects, key, os.fspath(folder), memo, changed or set())
     for level in objects:
         run.seal(level)
-    outputs = run.finish(os.fspath(plan_path))
+    outputs, memo = run.finish(os.fspath(plan_path))
     # The memo is pickled separately, so that a step with nothing to do imports none of its classes.
-    last_run.record(outputs, pickle.dumps(run.memo()), inputs, outputs)
+    last_run.record(outputs, pickle.dumps(memo), inputs)
 
 
 class _Run:
@@ -244,8 +244,8 @@ class _Run:
         if not write_if_changed(path, content):
             self._unchanged_outputs.add(path)
 
-    def finish(self, plan_path: str) -> list[str]:
-        """Write the stub table after all levels are sealed, and return the paths of all outputs.
+    def finish(self, plan_path: str) -> tuple[list[str], Memo]:
+        """Write the stub table after all levels are sealed; return the paths of all outputs, and the next run's memo.
 
         It also prints notes and warnings about kernels that do not use their levels.
 
@@ -271,19 +271,11 @@ class _Run:
             print(warning, file=sys.stderr)
         for path in self._unchanged_outputs:
             os.utime(path)
-        return [self._stubs, *map(self._registrations_path, self._objects), *self._digests]
-
-    def memo(self) -> Memo:
-        """Return the memo for the next run."""
-        return Memo(self._compiled, self._digests, self._needs)
+        outputs = [self._stubs, *map(self._registrations_path, self._objects), *self._digests]
+        return outputs, Memo(self._compiled, self._digests, self._needs)
 
 
 def _sealed(file: AnyObject, level: str, number: str, names: Mapping[str, str], bounded: Sequence[str]) -> bytes:
-    """Return the sealed content of an object of a `level`; `number` is the project's number.
-
-    `names` maps each name that is renamed to the level to which it becomes private. `bounded` are the sections whose
-    __start_ or __stop_ symbols objects of the level use.
-    """
     return format_of(file).seal(file, level, number, names, bounded)
 
 

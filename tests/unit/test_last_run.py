@@ -15,8 +15,8 @@ def record(tmp_path):
     for name in ("isa_plan.json", "isa_plan.conf", "a.o", "sealed.o"):
         (tmp_path / name).write_text(name)
     path = tmp_path / ".isa_plan.sealed"
-    files = [*plan_states(tmp_path / "isa_plan.json"), tmp_path / "a.o", tmp_path / "sealed.o"]
-    LastRun(path).record(files, {"more": [1]})
+    inputs = {**plan_states(tmp_path / "isa_plan.json"), str(tmp_path / "a.o"): state_of(tmp_path / "a.o")}
+    LastRun(path).record([str(tmp_path / "sealed.o")], {"more": [1]}, inputs)
     return path
 
 
@@ -46,7 +46,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_done(record):
     path = record.with_name("a.o")
     before = {str(path): state_of(path)}
     path.write_text("edited meanwhile")
-    LastRun(record).record([path], read=before)
+    LastRun(record).record([], None, before)
     assert LastRun(record).changed == {str(path)}
 
 
@@ -69,8 +69,8 @@ def test_a_damaged_record_is_none(record):
 
 def test_a_record_that_cannot_be_written_is_no_error(tmp_path):
     (tmp_path / "isa_plan.json").write_text("")
-    LastRun(tmp_path / "isa_plan.json" / "record").record([tmp_path / "isa_plan.json"])
-    LastRun(tmp_path / "record").record([tmp_path / "gone"])
+    LastRun(tmp_path / "isa_plan.json" / "record").record([str(tmp_path / "isa_plan.json")], None, {})
+    LastRun(tmp_path / "record").record([str(tmp_path / "gone")], None, {})
     assert not (tmp_path / "record").exists()
 
 
@@ -79,7 +79,8 @@ def test_a_step_that_is_done_does_nothing(tmp_path, monkeypatch):
 
     def seal(plan, folder, record):
         calls.append(folder)
-        record.record([plan, os.path.join(folder, "a.o"), os.path.join(folder, "isa_AVX2.json")])
+        outputs = [os.path.join(folder, "a.o"), os.path.join(folder, "isa_AVX2.json")]
+        record.record(outputs, None, {plan: state_of(plan)})
 
     monkeypatch.setattr("isagen.build.seal.seal", seal)
     for name in ("isa_plan.json", "a.o", "isa_AVX2.json"):

@@ -10,7 +10,7 @@ from isagen.model.names import SEALED, is_sealed_name
 
 def test_where_no_memo_can_be_written_all_goes_on(tmp_path):
     (tmp_path / "file").touch()
-    LastRun(tmp_path / "file/memo").record([])
+    LastRun(tmp_path / "file/memo").record([], None, {})
     assert LastRun(tmp_path / "file/memo").changed is None
 
 
