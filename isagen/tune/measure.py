@@ -181,12 +181,7 @@ def _run(
 ) -> dict[str, float]:
     """Run the benchmark once. Return seconds by kernel source, or of the whole program if no line names a kernel."""
     start = time.perf_counter()
-    try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
-    except OSError as problem:
-        raise ProjectError(
-            f"cannot be run: {problem.strerror}", where=command[0], remedy="give the benchmark's command after --"
-        ) from None
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
     whole = time.perf_counter() - start
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["it prints nothing"]
