@@ -63,7 +63,7 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
             "isa_python.h.j2",
             module=plan.module,
             override=plan.override,
-            variables=plan.variables,
+            variables=[variable["name"] for variable in values["variables"]],
             python_parts=render("isa_object.py").split("\n\n\n"),
         ),
     }

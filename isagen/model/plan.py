@@ -107,11 +107,6 @@ class Plan:
     module: str = ""
     withhold: str = ""
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The environment variables that narrow the level, highest priority first."""
-        return tuple(name for name in (self.override, *(alias.variable for alias in self.aliases)) if name)
-
     def built_levels(self) -> tuple[str, ...]:
         """Return the levels that have copies, lowest first."""
         built = {unit.level for unit in self.units}

@@ -20,11 +20,6 @@ def lacking_levels(language: str, verdicts: Mapping[tuple[str, str], Verdict]) -
     return frozenset(level for (level, one), verdict in verdicts.items() if one == language and not verdict.available)
 
 
-def define_flags(table: Table, level: str, lacking: Collection[str]) -> tuple[str, ...]:
-    """Return -D flags for the macros of `Table.defines` at a level; `lacking` are levels the compiler cannot build."""
-    return tuple(f"-D{macro}" for macro in table.defines(level, lacking))
-
-
 def contained_levels(
     languages: Collection[str], verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
 ) -> frozenset[str]:
@@ -100,6 +95,6 @@ def shim_of(cell: Cell, kernel: KernelRow, verdicts: Mapping[tuple[str, str], Ve
     flags = cell.flags
     if kernel.language != "c":
         verdict = verdicts[cell.level, "c"]
-        defines = define_flags(table, cell.level, lacking_levels("c", verdicts))
+        defines = (f"-D{macro}" for macro in table.defines(cell.level, lacking_levels("c", verdicts)))
         flags = (*(verdict.flags if verdict.available else ()), *defines)
     return replace(cell, copy=cell.shim, shim="", flags=flags)

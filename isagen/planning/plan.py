@@ -17,7 +17,6 @@ from ..model.plan import BUILT, DISABLED, ENTRY, UNAVAILABLE, Cell, KernelRow, P
 from ..processors.table import Table
 from .cells import (
     contained_levels,
-    define_flags,
     lacking_levels,
     shim_of,
     whole_levels,
@@ -77,7 +76,7 @@ def make_plan(
     by_packager = _by_packager(option_levels, table, native)
     languages = {language_of(source) for source in kernels}
     defines = {
-        (level, language): define_flags(table, level, lacking_levels(language, verdicts))
+        (level, language): [f"-D{macro}" for macro in table.defines(level, lacking_levels(language, verdicts))]
         for language in languages
         for level in table.names()
     }

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from isagen.planning.cells import define_flags, lacking_levels
+from isagen.planning.cells import lacking_levels
 from isagen.probe.cache import NO_CACHE
 from isagen.probe.compiler import find_compiler
 from isagen.probe.probe import probe_all
@@ -52,7 +52,7 @@ def test_no_warnings(compiler, vectors, tmp_path):
         verdict = verdicts[level.name, "cpp"]
         if not verdict.available:
             continue
-        macros = define_flags(TABLE, level.name, lacking_levels("cpp", verdicts))
+        macros = [f"-D{name}" for name in TABLE.defines(level.name, lacking_levels("cpp", verdicts))]
         done = compiled(compiler, *verdict.flags, *warnings, *macros, *vectors, *sources_of(level.name))
         assert done.returncode == 0, f"{level.name}: {done.stderr[:4000]}"
         count += 1
