@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from ..model.matrix import Matrix, MatrixCell
@@ -20,10 +20,9 @@ from .words import NOT_COMPILED, count_text, facts, flags_text, own_features, si
 
 STATES = (BUILT, NOT_COMPILED, DISABLED, UNAVAILABLE)
 SCRIPTS = ("matrix_cells.js", "matrix_panel.js", "matrix.js")
+COMPACT: Any = {"ensure_ascii": False, "separators": (",", ":")}  # options of `json.dumps`
 # Lone surrogates, which no page can contain. Python uses some of them for bytes that are not UTF-8 (PEP 383).
 SURROGATE = re.compile("[\ud800-\udfff]")
-# Escapes of characters that are markup in HTML or line ends in JavaScript. JSON has them only in strings.
-MARKUP = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def html_text(builds: Sequence[tuple[str, Matrix, Mapping[tuple[str, str], Loop]]]) -> str:
@@ -66,8 +65,8 @@ def _build(label: str, matrix: Matrix, loops: Mapping[tuple[str, str], Loop]) ->
         "label": label,
         "matrix": matrix,
         "facts": list(facts(matrix)),
-        "data": _embedded(data),
-        "loops": _embedded(shown_loops),
+        "data": htmlsafe_json_dumps(data, **COMPACT),
+        "loops": htmlsafe_json_dumps(shown_loops, **COMPACT),
         "shares": [(_class(state), round(100 * counts[state] / max(1, len(cells)), 2)) for state in STATES],
         "tally": tally,
     }
@@ -80,10 +79,6 @@ def _class(state: str) -> str:
 def _hash(text: str) -> str:
     """Return the hash of a style sheet or script for the page's Content-Security-Policy, which allows no others."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _embedded(data: Any) -> Markup:
-    return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(MARKUP))
 
 
 # ---- the data: long lists of flags, and loops, are listed once, and cells contain their indexes
