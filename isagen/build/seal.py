@@ -25,7 +25,7 @@ from ..model.matrix_notes import pack
 from ..model.names import registrations_name, stubs_name
 from ..model.optimization import NARROW_CODE, PLAIN_CODE, SCALAR, reason_for_plain_code
 from ..model.plan import Build
-from ..model.plan_file import read_plan, registrations_text
+from ..model.plan_file import file_text, read_plan
 from ..model.record import LEVEL_OWNER, RECORD_OWNER
 from ..model.registrations import Registrations
 from ..processors.decoding import Decoder
@@ -122,7 +122,7 @@ class _Run:
             if self._build.sealing.active:
                 self._write(level, registrations, objects, private, lower)
         self._registrations.append(registrations)
-        self._write_file(self._registrations_path(level), registrations_text(registrations))
+        self._write_file(self._registrations_path(level), file_text(registrations))
 
     def _registrations_path(self, level: str) -> str:
         return os.path.join(self._folder, registrations_name(level, self._build.plan.kernel_set))

@@ -27,7 +27,7 @@ from ..model.names import (
 )
 from ..model.optimization import UNFOLDED_OPTIMIZATIONS, VECTORISER, optimization_of, vectoriser
 from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan
-from ..model.plan_file import plan_text
+from ..model.plan_file import file_text
 from ..model.record import Record
 from ..planning.config import Config, load_config
 from ..planning.known_bugs import bug_warnings, known_bugs
@@ -109,7 +109,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
     )
     editor = _editor(request, table, build.plan)
     dispatch = dispatch_texts(build, table)
-    text = plan_text(build)
+    text = file_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
     texts = {dispatch_name(request.kernel_set, "c"): dispatch.source, **front_texts(build.plan)}
     if dispatch.stubs:

@@ -21,9 +21,9 @@ PLAN_FORMAT = 15
 RECONFIGURE = "configure the build folder again: meson setup --reconfigure BUILD_DIR"
 
 
-def plan_text(build: Build) -> str:
-    """Return the text of a plan file."""
-    return to_text(build, PLAN_FORMAT) + "\n"
+def file_text(content: Build | Registrations) -> str:
+    """Return the text of a plan file, or of a file of registrations."""
+    return to_text(content, PLAN_FORMAT) + "\n"
 
 
 def read_plan(path: AnyPath) -> Build:
@@ -37,11 +37,6 @@ def read_plan(path: AnyPath) -> Build:
 def linkers_folder(plan_name: str, mode: str) -> str:
     """Return the folder of the scripts that replace linkers in an audit `mode`, relative to the plan's folder."""
     return f"{TOOL_FOLDER}/audit_{mode}{plan_name.removeprefix('isa_plan').removesuffix('.json')}"
-
-
-def registrations_text(registrations: Registrations) -> str:
-    """Return the text of a file of registrations."""
-    return to_text(registrations, PLAN_FORMAT) + "\n"
 
 
 def read_registrations(path: Path) -> Registrations:

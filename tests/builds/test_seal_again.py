@@ -276,7 +276,7 @@ def test_another_isagen_writes_all_results_anew(project, monkeypatch):
     """It may write the same in another format."""
     check(project)
     monkeypatch.chdir(project.path(""))
-    monkeypatch.setattr("isagen.build.seal.registrations_text", lambda registered: f"new {registered.level}")
+    monkeypatch.setattr("isagen.build.seal.file_text", lambda registered: f"new {registered.level}")
     changed = replace(FORMATS[0], seal=lambda *arguments: b"new", with_note=lambda *arguments: b"noted")
     monkeypatch.setattr("isagen.build.seal.format_of", lambda file: changed)
     words = ["seal", str(project.path("isagen/isa_plan.json")), "isagen"]

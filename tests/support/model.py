@@ -9,7 +9,7 @@ from isagen.configure.dispatch import DispatchTexts
 from isagen.model.matrix import LevelRow
 from isagen.model.names import LEVEL_NOTES_MARK, STUBS_MARK, TEXTS_FOLDER, TOOL_FOLDER
 from isagen.model.plan import BUILT, DISABLED, Build, Cell, KernelRow, LinkAudit, Plan, Sealing
-from isagen.model.plan_file import plan_text
+from isagen.model.plan_file import file_text
 from isagen.model.record import Record
 from isagen.model.registrations import Registered, Registrations
 
@@ -69,7 +69,7 @@ def write_build(folder: Path, plan: Plan, texts: Mapping[str, str] | None = None
     """Write a plan file and the rendered texts into a folder as configuring does; return the plan's path."""
     path = folder / "plan.json"
     build = build_of(plan)
-    path.write_text(plan_text(build), encoding="utf-8")
+    path.write_text(file_text(build), encoding="utf-8")
     if texts is None:
         texts = {f"{name.rpartition('.')[0]}.c": "" for name in build.sources}
     place = folder / TOOL_FOLDER / TEXTS_FOLDER

@@ -17,7 +17,7 @@ from isagen.binary.formats import load_object, open_binary
 from isagen.binary.notes import note_of, notes_of
 from isagen.model.errors import AuditError, BuildError
 from isagen.model.names import plan_name
-from isagen.model.plan_file import plan_text
+from isagen.model.plan_file import file_text
 from support.elf import (
     ANDROID,
     CREL,
@@ -95,7 +95,7 @@ def test_code_of_other_layouts_is_not_decoded(tmp_path, order, wide, machine):
 
 
 def test_a_build_of_code_that_is_not_decoded(tmp_path):
-    (tmp_path / plan_name()).write_text(plan_text(build_of(plan_of(("DEFAULT",)))))
+    (tmp_path / plan_name()).write_text(file_text(build_of(plan_of(("DEFAULT",)))))
     note = Part(b".note.isagen", NOTE, note_of("isagen", record_of().to_json().encode()))
     (tmp_path / "library.so").write_bytes(elf_object([note], 3, wide=False, kind=LIBRARY))
     (tmp_path / "other.so").write_bytes(elf_object([], 40, wide=False, kind=LIBRARY))

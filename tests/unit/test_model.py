@@ -12,11 +12,10 @@ from isagen.model.names import copy_of_object, plan_name, sealed_name
 from isagen.model.plan import Build, LinkAudit, Unit
 from isagen.model.plan_file import (
     PLAN_FORMAT,
+    file_text,
     find_plans,
-    plan_text,
     read_plan,
     read_registrations,
-    registrations_text,
 )
 from isagen.model.record import Allowance
 from support.model import build_of, kernel_row, plan_of, record_of, registered_at
@@ -39,29 +38,29 @@ def whole_build() -> Build:
 
 def test_a_plan_that_is_written_is_read(tmp_path):
     path = tmp_path / plan_name()
-    path.write_text(plan_text(whole_build()), encoding="utf-8")
+    path.write_text(file_text(whole_build()), encoding="utf-8")
     assert read_plan(path) == whole_build()
 
 
 def test_registrations_that_are_written_are_read(tmp_path):
     found = registered_at("AVX2", {"counter": "1 (8 bytes)"}, a="dot -sum", b="")
-    (tmp_path / "isa_AVX2.json").write_text(registrations_text(found))
+    (tmp_path / "isa_AVX2.json").write_text(file_text(found))
     assert read_registrations(tmp_path / "isa_AVX2.json") == found
 
 
 def test_names_that_are_not_utf_8_are_written_and_read(tmp_path):
     found = registered_at("AVX2", {"count\udcff": "1 (8 bytes)"}, a="dot")
-    (tmp_path / "isa_AVX2.json").write_bytes(registrations_text(found).encode())
+    (tmp_path / "isa_AVX2.json").write_bytes(file_text(found).encode())
     assert read_registrations(tmp_path / "isa_AVX2.json") == found
     build = replace(whole_build(), system="\udc80 ä")
-    (tmp_path / plan_name()).write_bytes(plan_text(build).encode())
+    (tmp_path / plan_name()).write_bytes(file_text(build).encode())
     assert read_plan(tmp_path / plan_name()) == build
 
 
 @pytest.mark.parametrize("format_", [PLAN_FORMAT - 1, PLAN_FORMAT + 1, None, "3", True])
 def test_a_plan_of_another_format(tmp_path, format_):
     path = tmp_path / plan_name()
-    path.write_text(json.dumps({**json.loads(plan_text(whole_build())), "format": format_}))
+    path.write_text(json.dumps({**json.loads(file_text(whole_build())), "format": format_}))
     with pytest.raises(
         PlanError,
         match=rf"isa_plan\.json: cannot be read: it is of format .* reads format {PLAN_FORMAT}.*\n.*--reconfig",
@@ -93,7 +92,7 @@ def test_isagen_matrix_says_that_a_plan_is_of_another_format(tmp_path, capsys, f
     ],
 )
 def test_a_damaged_plan(tmp_path, change, said):
-    data = json.loads(plan_text(whole_build()))
+    data = json.loads(file_text(whole_build()))
     change(data)
     (tmp_path / plan_name()).write_text(json.dumps(data))
     with pytest.raises(PlanError, match=f"cannot be read: it is no Build: .*{said}"):

@@ -21,7 +21,7 @@ from isagen.build.stubs import stubs_of
 from isagen.model.errors import IsagenError
 from isagen.model.names import TEXTS_FOLDER, TOOL_FOLDER, headers_folder, plan_name, sealed_name
 from isagen.model.plan import Build, Sealing
-from isagen.model.plan_file import plan_text, read_registrations
+from isagen.model.plan_file import file_text, read_registrations
 
 from .bases import Base, link_template
 from .generator import Random
@@ -83,7 +83,7 @@ def make_objects(
     if not sealed:
         reduced = replace(reduced, sealing=Sealing(reason="the test links levels as they are"))
     plan_path = folder / plan_name()
-    plan_path.write_text(plan_text(reduced), encoding="utf-8")
+    plan_path.write_text(file_text(reduced), encoding="utf-8")
     tool = folder / TOOL_FOLDER
     tool.mkdir(exist_ok=True)
     with contextlib.suppress(FileExistsError):
