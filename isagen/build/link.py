@@ -40,9 +40,9 @@ def finish(linking: Linking, plan_path: str, mode: str) -> int:
     objects = BuildObjects(
         build.plan, folder, linked_objects(_inputs(linking.words), NinjaFile(Path.cwd())), Path.cwd()
     )
-    status = linking.wait()
+    status = linking.process.wait()
     if status != 0:
-        if status < 0:
+        if status < 0:  # a signal ended the linker
             print(f"isagen: {linking.linker}: {signal.strsignal(-status)}", file=sys.stderr)
         from .explain import explained
 

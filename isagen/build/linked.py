@@ -36,22 +36,19 @@ def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
     linked = [file for file in files if not is_archive(file)]
     if not linked:
         print(STATIC.format(file=", ".join(files)), file=sys.stderr)
-    statuses = [_status_of(mode, file, plans, root) for file in linked]
-    if not any(statuses):
+    failed = False
+    for file in linked:
+        inputs = NinjaFile(root).inputs_of(Path(file))
+        status = 1
+        try:
+            status = judge(mode, partial(_audit, file, inputs, plans, root))
+        finally:
+            if status and inputs:  # this build made the file
+                discard(file)
+        failed = failed or bool(status)
+    if not failed:
         write_atomically(stamp, b"")
-    return max(statuses, default=0)
-
-
-def _status_of(mode: str, file: str, plans: Sequence[Path], root: Path) -> int:
-    """Return the exit status of the audit of a `file`. If it fails, the file is removed if this build made it."""
-    inputs = NinjaFile(root).inputs_of(Path(file))
-    status = 1
-    try:
-        status = judge(mode, partial(_audit, file, inputs, plans, root))
-    finally:
-        if status and inputs:
-            discard(file)
-    return status
+    return int(failed)
 
 
 def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) -> Result:

@@ -33,7 +33,7 @@ class Linking:
             ) from None
         self.output = output_of(self.words)
         try:
-            self._process = subprocess.Popen([linker, *arguments])
+            self.process = subprocess.Popen([linker, *arguments])
         except OSError as problem:
             raise BuildError(
                 f"cannot be run: {problem.strerror}",
@@ -41,13 +41,9 @@ class Linking:
                 remedy="configure the build folder again: meson setup --reconfigure BUILD_DIR",
             ) from None
 
-    def wait(self) -> int:
-        """Return the exit status, or the negative number of the signal that ended the linker."""
-        return self._process.wait()
-
     def discard(self) -> None:
         """Wait for the linker, and remove its output, so that the next build links again."""
-        self.wait()
+        self.process.wait()
         if self.output is not None:
             discard(self.output)
 

@@ -101,15 +101,15 @@ def test_an_audit_that_ends_early(step, monkeypatch, problem, left):
 def test_the_linker_works_while_the_audit_is_loaded(step, monkeypatch):
     """It has made its output before it is waited for."""
     waited = []
-    wait = linker_process.Linking.wait
+    wait = linker_process.subprocess.Popen.wait
 
-    def late(linking):
+    def late(process):
         while not Path("out").exists():
             time.sleep(0.01)
-        waited.append(linking)
-        return wait(linking)
+        waited.append(process)
+        return wait(process)
 
-    monkeypatch.setattr(linker_process.Linking, "wait", late)
+    monkeypatch.setattr(linker_process.subprocess.Popen, "wait", late)
     monkeypatch.setattr(link, "_audit", lambda *_: None)
     assert step(MAKES, "-o", "out") == 0
     assert len(waited) == 1
