@@ -80,11 +80,8 @@ def selectable_matrices(where: str) -> list[Matrix]:
     """
     matrices = [found.matrix for found in find_matrices(where) if found.matrix.override]
     if not matrices:
-        message, remedy = (
-            "its level cannot be chosen: isa.toml has no override",
-            'set override = "NAME_ISA" and build it',
-        )
-        raise ProjectError(message, where=where, remedy=remedy)
+        message = "its level cannot be chosen: isa.toml has no override"
+        raise ProjectError(message, where=where, remedy='set override = "NAME_ISA" and build it')
     return matrices
 
 
@@ -179,10 +176,8 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
     """Return the error for a place without a matrix. It says what is there instead."""
     binaries = sum(map(is_binary, files))
     if is_build(Path(where)):
-        message, remedy = (
-            "is a build folder of Meson without a plan of isagen",
-            "configuring failed, or the project does not use isagen: see what `meson setup` says",
-        )
+        message = "is a build folder of Meson without a plan of isagen"
+        remedy = "configuring failed, or the project does not use isagen: see what `meson setup` says"
     elif binaries:
         message = f"{'its binary has' if binaries == 1 else f'its {binaries} binaries have'} no build matrix of isagen"
         remedy = "built without isagen, or by an older version of it; give the build folder"

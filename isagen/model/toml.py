@@ -64,10 +64,6 @@ class Section:
         """Read an integer."""
         return self._get(key, int, "an integer", default)  # type: ignore[no-any-return]
 
-    def boolean(self, key: str, default: Any = ...) -> bool:
-        """Read true or false."""
-        return self._get(key, bool, "true or false", default)  # type: ignore[no-any-return]
-
     def strings(self, key: str, default: Any = ...) -> tuple[str, ...]:
         """Read a list of strings; a single string is a list of one."""
         self._read.append(key)
@@ -148,7 +144,7 @@ _hints: Callable[[Any], Mapping[str, Any]] = cache(get_type_hints)
 READERS: Mapping[Any, Callable[[Section, str], Any]] = {
     str: Section.string,
     int: Section.integer,
-    bool: Section.boolean,
+    bool: lambda section, key: section._get(key, bool, "true or false", ...),
     tuple[str, ...]: Section.strings,
     frozenset[str]: lambda section, key: frozenset(section.strings(key)),
     Mapping[str, str]: lambda section, key: section.section(key).texts(),

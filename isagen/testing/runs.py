@@ -83,7 +83,9 @@ def _run_at(
     words = [*place.before, *runnable(command)] if place.before else list(command)
     print(f"isagen: {level} on {place.name}", file=sys.stderr, flush=True)
     status, loads = run_with_level(words, level, list(dict.fromkeys(matrix.override for matrix in built)))
-    others = _of_other_builds(where, built, loads)
+    others = [file for file in dict.fromkeys(load.file for load in loads) if not is_of_build(file, built)]
+    rebuilt = selectable_matrices(where) if others else []  # by the command itself
+    others = [file for file in others if not is_of_build(file, rebuilt)]
     inside = [load for load in loads if not place.before or _is_inside(place, built, load)]
     loaded = dict(Counter(load.level for load in inside if load.file not in others))
     ran = " and ".join(loaded)
@@ -103,14 +105,6 @@ def _run_at(
     else:
         reason = "no level ran: the command loaded nothing with these levels"
     return Run(level, FAILED, place.name, reason, loaded)
-
-
-def _of_other_builds(where: str, built: Sequence[Matrix], loads: Sequence[Load]) -> list[str]:
-    """Return the loaded files that are not of the build `where`: neither as it was, nor as the command rebuilt it."""
-    files = list(dict.fromkeys(load.file for load in loads))
-    others = [file for file in files if not is_of_build(file, built)]
-    rebuilt = selectable_matrices(where) if others else []
-    return [file for file in others if not is_of_build(file, rebuilt)]
 
 
 def _is_inside(place: Place, built: Sequence[Matrix], load: Load) -> bool:

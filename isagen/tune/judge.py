@@ -127,10 +127,7 @@ def _outside(count: int) -> int:
 
 @dataclass(frozen=True)
 class Advice:
-    """The verdicts on one kernel's levels, and the bytes that each copy adds to the program, by level.
-
-    `unmeasured` are those of the kernel's stubs for which the benchmark printed no times.
-    """
+    """The verdicts on one kernel's levels, with its `unmeasured` stubs, and the bytes of its copies as in `Results`."""
 
     source: str
     levels: tuple[Judged, ...]
