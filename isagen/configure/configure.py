@@ -19,10 +19,8 @@ from ..model.files import content_digest, read_bytes, replace_files, write_if_ch
 from ..model.names import (
     SET_NAME,
     TOOL_FOLDER,
-    dispatch_name,
     headers_folder,
     plan_name,
-    stubs_name,
     symbols_suffix,
 )
 from ..model.optimization import UNFOLDED_OPTIMIZATIONS, VECTORISER, optimization_of, vectoriser
@@ -39,7 +37,7 @@ from ..processors.flags import compiler_family
 from ..processors.table import Table
 from .answer import answer, keyval_text
 from .compat import COMPAT_FOLDER, compat_texts
-from .dispatch import dispatch_texts, front_texts
+from .dispatch import dispatch_texts
 from .limits import choose_table, family_of, limit_of, required_args, sealing_of, without_refused_args
 from .linker_scripts import audit_values, audit_warnings, find_audit, write_scripts
 from .native import native_levels
@@ -108,15 +106,12 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
         precompiled=request.precompiled,
     )
     editor = _editor(request, table, build.plan)
-    dispatch = dispatch_texts(build, table)
+    headers, sources = dispatch_texts(build, table)
     text = file_text(build)
     folder, plan_file = headers_folder(request.kernel_set), plan_name(request.kernel_set)
-    texts = {dispatch_name(request.kernel_set, "c"): dispatch.source, **front_texts(build.plan)}
-    if dispatch.stubs:
-        texts[stubs_name(request.kernel_set, "c")] = dispatch.stubs
-    tool_digest = write_tool(request.output / TOOL_FOLDER, texts, table.features.processor)
+    tool_digest = write_tool(request.output / TOOL_FOLDER, sources, table.features.processor)
     write_scripts(build.link_audit, request.output, plan_file)
-    replace_files(dispatch.headers, request.output / folder)
+    replace_files(headers, request.output / folder)
     replace_files(compat_texts(config.compat, table), request.output / COMPAT_FOLDER)
     write_if_changed(request.output / plan_file, text)
     of_set = f" of {request.config_set}" if request.config_set else ""

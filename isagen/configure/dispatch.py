@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..binary.formats import FORMATS
 from ..binary.notes import array_text, note_text
@@ -19,6 +19,7 @@ from ..model.names import (
     dispatch_name,
     front_name,
     guard_name,
+    stubs_name,
     symbols_suffix,
 )
 from ..model.plan import BUILT, Build, Plan
@@ -33,21 +34,12 @@ from .detection import detection_values
 NO_REGISTERS = "generic"
 
 
-class DispatchTexts(NamedTuple):
-    """The headers by name, the dispatch source, and the source of stubs, which is "" if no kernel is built.
+def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the generated headers and the generated sources, by name.
 
-    The source of stubs contains marks, which the step seal replaces.
-    """
-
-    headers: Mapping[str, str]
-    source: str
-    stubs: str
-
-
-def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
-    """Return the headers and the sources of dispatch.
-
-    The dispatch source contains the matrix and, if code of the processor can be decoded, the record for the audit.
+    The dispatch source contains the matrix and, if code of the processor can be decoded, the record for the audit. The
+    source of stubs, which is left out if no kernel is built, contains marks, which the step seal replaces. The front of
+    a whole module loads the best level's module.
     """
     plan, foreign = build.plan, build.limit.foreign
     values = _values(build, table)
@@ -74,11 +66,12 @@ def dispatch_texts(build: Build, table: Table) -> DispatchTexts:
         if level.verdict == BUILT:
             unchecked = [] if foreign else _unchecked_macros(level, table.features)
             headers[guard_name(level.name)] = render("isa_guard.h.j2", level=level.name, unchecked=unchecked)
-    return DispatchTexts(
-        headers=headers,
-        source=source.replace(MATRIX_MARK, array_text(matrix)),
-        stubs=render("isa_stubs.c.j2", **values) if any(plan.copies()) else "",
-    )
+    sources = {dispatch_name(plan.kernel_set, "c"): source.replace(MATRIX_MARK, array_text(matrix))}
+    if values["kernels"]:
+        sources[stubs_name(plan.kernel_set, "c")] = render("isa_stubs.c.j2", **values)
+    if plan.module:
+        sources[front_name(plan.kernel_set, "c")] = render("isa_front.c.j2", **values)
+    return headers, sources
 
 
 def _values(build: Build, table: Table) -> Mapping[str, Any]:
@@ -111,14 +104,6 @@ def _values(build: Build, table: Table) -> Mapping[str, Any]:
         "notes": [_note("isa_note", one.name, NOTE_MARK.format(one.name)) for one in FORMATS],
         "level_notes": [_note("isa_level_notes", one.name, LEVEL_NOTES_MARK) for one in FORMATS if not limit.opaque],
     }
-
-
-def front_texts(plan: Plan) -> dict[str, str]:
-    """Return {file name: source} of a whole module's front, which loads the best level's module; {} for stubs."""
-    if not plan.module:
-        return {}
-    name = front_name(plan.kernel_set, "c")
-    return {name: render("isa_front.c.j2", header=dispatch_name(plan.kernel_set, "h"), module=plan.module)}
 
 
 def _note(array: str, binary_format: str, mark: str) -> dict[str, str]:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from isagen.build.stubs import notes_text, stub_table
-from isagen.configure.dispatch import DispatchTexts
 from isagen.model.matrix import LevelRow
 from isagen.model.names import LEVEL_NOTES_MARK, STUBS_MARK, TEXTS_FOLDER, TOOL_FOLDER
 from isagen.model.plan import BUILT, DISABLED, Build, Cell, KernelRow, LinkAudit, Plan, Sealing
@@ -79,11 +78,14 @@ def write_build(folder: Path, plan: Plan, texts: Mapping[str, str] | None = None
     return path
 
 
-def write_dispatch(folder: Path, texts: DispatchTexts, stubs: Mapping[str, Sequence[str]], levels: list[str]) -> None:
+def write_dispatch(
+    folder: Path, texts: Sequence[Mapping[str, str]], stubs: Mapping[str, Sequence[str]], levels: list[str]
+) -> None:
     """Write the dispatch header, and the sources of dispatch and of `stubs` as one, into a folder."""
-    (folder / "isa_dispatch.h").write_text(texts.headers["isa_dispatch.h"])
-    table = texts.stubs.replace(STUBS_MARK, stub_table(stubs, levels, {}))
-    source = texts.source + table.replace(LEVEL_NOTES_MARK, notes_text([b"notes"]))
+    headers, sources = texts
+    (folder / "isa_dispatch.h").write_text(headers["isa_dispatch.h"])
+    table = sources["isa_stubs.c"].replace(STUBS_MARK, stub_table(stubs, levels, {}))
+    source = sources["isa_dispatch.c"] + table.replace(LEVEL_NOTES_MARK, notes_text([b"notes"]))
     (folder / "isa_dispatch.c").write_text(source)
 
 

@@ -16,9 +16,8 @@ START, STOP = "/* LCOV_EXCL_START", "/* LCOV_EXCL_STOP */\n"
 
 def texts() -> dict[str, str]:
     table = load_table("ipex", Path())
-    texts = dispatch_texts(build_of(plan_for(table)), table)
-    sources = {"isa_dispatch.c": texts.source, "isa_stubs.c": texts.stubs}
-    return {**sources, **texts.headers, **compat_texts(("aten", "ipex"), table)}
+    headers, sources = dispatch_texts(build_of(plan_for(table)), table)
+    return {**sources, **headers, **compat_texts(("aten", "ipex"), table)}
 
 
 @pytest.mark.parametrize("name", ["isa_dispatch.c", "isa_python.h", "isa_torch.h"])
