@@ -14,7 +14,7 @@ from ..model.names import (
     NO_LEVEL_SYMBOL,
     TABLE_SYMBOL,
     UNREGISTERED_SYMBOL,
-    is_sealed_name,
+    level_of_name,
     registrations_name,
     sealed_name,
 )
@@ -159,7 +159,7 @@ class BuildObjects:
                 elif name.startswith(TABLE_SYMBOL) and not is_dispatch:
                     yield path, name, every
                 elif not is_of_other_set:
-                    yield from ((path, name, (level,)) for level in every if is_sealed_name(name, level))
+                    yield from ((path, name, (level,)) for level in every if level_of_name(name) == level.lower())
 
 
 def _levels_by_name(names: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ from ..binary.contents import Symbol
 from ..binary.reader import Binary
 from ..code.code import Code
 from ..code.references import References
-from ..model.names import is_sealed_name
+from ..model.names import level_of_name
 from ..model.record import matches
 from ..processors.decoding import DIRECT, Codes
 from ..processors.instruction_sets import InstructionSets
@@ -70,7 +70,7 @@ class Subject:
 
     def is_sealed(self, name: str) -> bool:
         """Return whether a name is private to one of the levels."""
-        return any(is_sealed_name(name, level) for level in self.levels)
+        return level_of_name(name) in map(str.lower, self.levels)
 
     def allowed_at(self, level: str) -> frozenset[str]:
         """Return the features that code of a level may use; the baseline for "" and for unknown levels."""

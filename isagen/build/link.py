@@ -18,7 +18,7 @@ from ..binary.contents import CODE_KINDS
 from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
 from ..binary.reader import Binary
 from ..model.errors import BuildError, IsagenError, reported
-from ..model.names import DISPATCH_SOURCE, copy_of_object, is_sealed_name, sealed_name
+from ..model.names import DISPATCH_SOURCE, copy_of_object, level_of_name, sealed_name
 from ..model.ninja import NinjaFile
 from ..model.plan import Plan
 from ..model.plan_file import outputs_folder, read_plan
@@ -122,7 +122,7 @@ def _check_not_stripped(binary: Binary) -> None:
     for symbol in binary.symbols() if missing else ():
         if symbol.kind in CODE_KINDS and symbol.defined:
             level = binary.level_at(symbol.address)
-            if level in missing and is_sealed_name(symbol.name, level):
+            if level in missing and level_of_name(symbol.name) == level.lower():
                 missing.discard(level)
     if missing:
         message = "the link left out the symbols that its audit needs"

@@ -114,12 +114,6 @@ def level_of_name(name: str) -> str:
     return found[1] if found else ""
 
 
-def is_sealed_name(name: str, level: str) -> bool:
-    """Return whether a name is private to the sealed level `level`: it ends as `SEALED` describes."""
-    start, _, number = name.rpartition(".")
-    return number.isdecimal() and start.endswith(f".{level.lower()}")
-
-
 def copy_of_object(name: str) -> str:
     """Return the file name of the copy that an object file is compiled from: Meson adds a prefix and a suffix."""
     return name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")
