@@ -21,11 +21,6 @@ OF_NUMPY = {
     "min": "name the levels, or write none for the baseline alone",
     "detect": "leave it out: the baseline is always what CFLAGS and CXXFLAGS turn on",
 }
-# Keywords with a minus sign, with the remedy for each: only a level may have a minus sign.
-MINUS = {
-    "-all": "write none, for the lowest level alone",
-    "-none": "write all",
-}
 
 
 def select_levels(
@@ -46,9 +41,6 @@ def select_levels(
     unknown or forbidden word, for both `NAME` and `-NAME`, and with `lowest_too` for `-NAME` of the lowest level.
     """
     tokens = level_words(words)
-    for token in tokens:
-        if token.casefold() in MINUS:
-            raise ConfigError(f"{token!r} is no level", where=where, remedy=MINUS[token.casefold()])
     lowered = [token.casefold() for token in tokens]
     if both := next((name for name in lowered if f"-{name}" in lowered), "").upper():
         raise ConfigError(f"{both} and -{both} contradict each other", where=where, remedy="leave one of them out")
