@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..model.errors import BuildError, KernelError
 from ..model.files import AnyPath, read_bytes, write_if_changed
-from ..model.languages import is_preprocessed, language_of, takes_macros
+from ..model.languages import language_of, takes_macros
 from ..model.names import TEXTS_FOLDER, TOOL_FOLDER, guard_name
 from ..model.plan import KernelRow, Plan
 from ..model.plan_file import RECONFIGURE, read_plan
@@ -110,7 +110,8 @@ def around_source(path: str, kernel: KernelRow, level: str) -> tuple[str, str]:
     """
     quoted = _quoted(path)
     if language_of(kernel.source) == "fortran":
-        marker = "#line" if is_preprocessed(kernel.source) else "#"
+        suffix = os.path.splitext(kernel.source)[1]
+        marker = "#line" if suffix.isupper() or suffix == ".fpp" else "#"  # compilers preprocess such sources
         return f'! {_origin(kernel, level)}\n{marker} 1 "{quoted}"\n', ""
     return f'{_head(kernel, level)}#line 1 "{quoted}"\n', _registrations(kernel)
 

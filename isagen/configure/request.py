@@ -131,7 +131,13 @@ def request_of(arguments: Arguments) -> Request:
     check_version(arguments)
     values, sets = arguments.once, arguments.sets
     check_sets(sets, Path(values["config"]))
-    check_options(arguments)
+    if not Path(values["config"]).is_file():
+        raise ConfigError(
+            "there is no such file: run `isagen init`, which writes it, and commit it",
+            where=os.path.relpath(values["config"], values["project-root"]),
+        )
+    if not values["isa_levels"].strip(" \t\r\n,+"):
+        raise ConfigError("is empty: use all, or none for only the lowest level", where="Meson option isa_levels")
     source_root, project_root = values["source-root"], values["project-root"]
     paths = {name: _kernels(of_set, source_root, project_root) for name, of_set in sets.items()}
     kernels, of_set = paths[values["set"]], sets[values["set"]]
@@ -195,18 +201,6 @@ def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) ->
                 f"folder of the meson.build that sets {variable}",
                 where=f"{f'isa_sets: {name}' if name else variable}: {posixpath.normpath(path)}",
             )
-
-
-def check_options(arguments: Arguments) -> None:
-    """Raise `ConfigError` if isa.toml is missing, or if an option of Meson has a value that cannot work."""
-    config = Path(arguments.once["config"])
-    if not config.is_file():
-        raise ConfigError(
-            "there is no such file: run `isagen init`, which writes it, and commit it",
-            where=os.path.relpath(config, arguments.once["project-root"]),
-        )
-    if not arguments.once["isa_levels"].strip(" \t\r\n,+"):
-        raise ConfigError("is empty: use all, or none for only the lowest level", where="Meson option isa_levels")
 
 
 def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root: str) -> list[str]:

@@ -51,9 +51,3 @@ def can_be_included(source: str) -> bool:
     escaped.
     """
     return language_of(source) != "fortran" and '"' not in source and "??" not in source
-
-
-def is_preprocessed(source: str) -> bool:
-    """Return whether compilers preprocess a Fortran source: its suffix is in capitals, or is .fpp."""
-    suffix = posixpath.splitext(source)[1]
-    return suffix.isupper() or suffix == ".fpp"

@@ -46,10 +46,8 @@ def run_demo(keep: Path | None = None) -> int:
     if keep is not None and keep.exists() and any(keep.iterdir()):
         raise ProjectError("is not empty", where=str(keep), remedy="give a folder that does not exist yet")
     # ninja may be beside this Python, in an environment that is not active.
-    environment = {
-        **os.environ,
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-    }
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = {**os.environ, "PATH": path}
     with TemporaryDirectory(prefix="isagen-demo-") if keep is None else nullcontext(keep) as place:
         folder = Path(place).resolve()
         print(f"1. A project by `isagen init`: {folder}")

@@ -2,8 +2,10 @@
 
 import pytest
 
-from isagen.model.languages import is_preprocessed, language_of
+from isagen.build.emit import around_source
+from isagen.model.languages import language_of
 from isagen.planning.kernels import copy_names
+from support.model import kernel_row
 
 
 @pytest.mark.parametrize(
@@ -69,4 +71,5 @@ def test_language_of(source, language):
     ("source", "preprocessed"), [("a.f90", False), ("a.F90", True), ("a.f", False), ("a.fpp", True)]
 )
 def test_what_fortran_compilers_preprocess(source, preprocessed):
-    assert is_preprocessed(source) == preprocessed
+    head, _ = around_source(source, kernel_row(source, {}), "AVX2")
+    assert head.endswith(f'\n{"#line" if preprocessed else "#"} 1 "{source}"\n')
