@@ -6,9 +6,10 @@ These are the plan, headers, linker scripts and a copy of the steps.
 from __future__ import annotations
 
 import os
+import platform
 import posixpath
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,23 +25,24 @@ from ..model.names import (
     symbols_suffix,
 )
 from ..model.optimization import UNFOLDED_OPTIMIZATIONS, VECTORISER, optimization_of, vectoriser
-from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan
+from ..model.plan import BUILT, Build, CompilerUse, Limit, Plan, Verdict
 from ..model.plan_file import file_text
 from ..model.record import Record
 from ..planning.config import Config, load_config
 from ..planning.known_bugs import bug_warnings, known_bugs
-from ..planning.levels import check_required, level_named
+from ..planning.levels import NATIVE, OPTION, check_required, level_named, level_words
 from ..planning.plan import CopyOptions, make_plan
 from ..probe.cache import NO_CACHE, Cache, default_cache
 from ..probe.probe import baseline_features, limited_verdicts, probe_all
+from ..processors.detection import ask_permissions, detect, missing_by_level
 from ..processors.flags import compiler_family
+from ..processors.registry import this_cpu_family, this_machine
 from ..processors.table import Table
 from .answer import answer, keyval_text
 from .compat import COMPAT_FOLDER, compat_texts
 from .dispatch import dispatch_texts
 from .limits import choose_table, family_of, limit_of, required_args, sealing_of, without_refused_args
 from .linker_scripts import audit_values, audit_warnings, find_audit, write_scripts
-from .native import native_levels
 from .request import Arguments, Request, read_arguments, request_of
 from .tool import own_python, write_tool
 
@@ -225,6 +227,33 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
         ),
         limit=limit,
     )
+
+
+def native_levels(
+    request: Request, table: Table, verdicts: Mapping[tuple[str, str], Verdict], limit: Limit
+) -> Mapping[str, tuple[str, ...]] | None:
+    """Return the features that CPU and OS of this machine lack, by level; None if isa_levels does not contain `native`.
+
+    If only the lowest level is built, the result is empty. Otherwise, raises `ConfigError` if the program is for
+    another system or processor than this machine's.
+    """
+    if NATIVE not in map(str.casefold, level_words([request.levels])):
+        return None
+    if limit.reason:  # only the lowest level is built, on whichever machine
+        return {}
+    target, here = (request.system, request.cpu_family), (platform.system().lower(), this_cpu_family())
+    if target != here:
+        raise ConfigError(
+            f"{NATIVE} asks for the levels of this machine ({' '.join(here)}), and the build is for {' '.join(target)}",
+            where=OPTION,
+            remedy="name the levels that its CPU has",
+        )
+    machine = this_machine(table.features.name)
+    cpu = ask_permissions(detect(table.features, machine), machine)
+    turned_on: dict[str, tuple[str, ...]] = {}
+    for (level, _), verdict in verdicts.items():
+        turned_on[level] = (*turned_on.get(level, ()), *verdict.features)
+    return missing_by_level(table, cpu, turned_on)
 
 
 def _optimization(request: Request) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from isagen.configure.native import native_levels
+from isagen.configure.configure import native_levels
 from isagen.configure.request import Request
 from isagen.model.errors import ConfigError
 from isagen.model.plan import Limit, Verdict
@@ -20,8 +20,8 @@ VERDICTS = {(name, "cpp"): Verdict(True, "", (), (), TABLE.required_features(nam
 
 @pytest.fixture(autouse=True)
 def on(monkeypatch):
-    monkeypatch.setattr("isagen.configure.native.this_machine", lambda name: RECORDED["haswell"])
-    monkeypatch.setattr("isagen.configure.native.this_cpu_family", lambda: "x86_64")
+    monkeypatch.setattr("isagen.configure.configure.this_machine", lambda name: RECORDED["haswell"])
+    monkeypatch.setattr("isagen.configure.configure.this_cpu_family", lambda: "x86_64")
     monkeypatch.setattr(platform, "system", lambda: "Linux")
 
 
