@@ -66,10 +66,13 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
     # The memo is read only if the plan's files are unchanged: another version of isagen, whose memo may contain other
     # classes, would have changed them.
     memo = pickle.loads(last_run.memo) if changed is not None and changed.isdisjoint(inputs) else Memo()
+    for path in changed or ():
+        memo.compiled.pop(path, None)
+        memo.digests.pop(path, None)
     for path in (paths.compiled for of_level in objects.values() for paths in of_level):
         if os.path.isfile(path):  # a missing object is an error when it is read
             inputs[path] = state_of(path)
-    run = _Run(build, objects, key, os.fspath(folder), memo, changed or set())
+    run = _Run(build, objects, key, os.fspath(folder), memo)
     for level in objects:
         run.seal(level)
     outputs, memo = run.finish(os.fspath(plan_path))
@@ -80,29 +83,21 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
 class _Run:
     """One run of the step, for the `objects` of each level.
 
-    `key` changes with the plan and with isagen. `memo` is the memo of the last run, and `changed` are the files that
-    changed since.
+    `key` changes with the plan and with isagen. `memo` is that of the last run, without files that changed since.
     """
 
     def __init__(
-        self,
-        build: Build,
-        objects: Mapping[str, Sequence[ObjectPaths]],
-        key: str,
-        folder: str,
-        memo: Memo,
-        changed: set[str],
+        self, build: Build, objects: Mapping[str, Sequence[ObjectPaths]], key: str, folder: str, memo: Memo
     ) -> None:
         self._build = build
         self._objects = objects
         self._folder = folder
         self._stubs = os.path.join(folder, stubs_name(build.plan.kernel_set, build.dispatch_language))
         self._key = key
-        self._last_digests = {path: digest for path, digest in memo.digests.items() if path not in changed}
         self._digests: dict[str, str] = {}
         self._unchanged_outputs: set[str] = set()
+        self._memo = memo
         self._needs = memo.needs
-        self._unchanged = {path: compiled for path, compiled in memo.compiled.items() if path not in changed}
         self._compiled: dict[str, Compiled] = {}
         self._below = {level.name: level.requires for level in build.plan.levels}
         self._folding = Folding(self._below)
@@ -128,7 +123,7 @@ class _Run:
         return os.path.join(self._folder, registrations_name(level, self._build.plan.kernel_set))
 
     def _object(self, path: str, level: str) -> Compiled:
-        self._compiled[path] = self._unchanged.get(path) or compiled_object(path, level, self._needs_of)
+        self._compiled[path] = self._memo.compiled.get(path) or compiled_object(path, level, self._needs_of)
         return self._compiled[path]
 
     def _needs_of(self, decoder: Decoder) -> Mapping[int, frozenset[str]]:
@@ -235,7 +230,7 @@ class _Run:
         """
         inputs = self._key, compiled.content_digest, make.__name__, arguments
         digest = self._digests[path] = content_digest(repr(inputs).encode(errors="surrogateescape"))
-        if self._last_digests.get(path) == digest:
+        if self._memo.digests.get(path) == digest:
             self._unchanged_outputs.add(path)
         else:
             self._write_file(path, make(load_object(compiled.path), *arguments))

@@ -93,7 +93,9 @@ def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
     found: list[Found] = []
     problems: list[IsagenError] = []
     for plan in plans:
-        label = where if len(plans) == 1 else _label(plan)
+        name = PLAN.fullmatch(plan.name)
+        kernel_set = f" ({name[1]})" if name and name[1] else ""
+        label = where if len(plans) == 1 else f"{plan.parent}{kernel_set}"
         try:
             found.append(Found(label, built_matrix(plan), plan))
         except IsagenError as error:
@@ -135,11 +137,6 @@ def _editable_plans(package: str, *rest: str) -> list[Path]:
 
 def _relative(folder: Path) -> dict[Path, str]:
     return {path: path.relative_to(folder).as_posix() for path in files_in(folder)}
-
-
-def _label(plan: Path) -> str:
-    name = PLAN.fullmatch(plan.name)
-    return f"{plan.parent} ({name[1]})" if name and name[1] else str(plan.parent)
 
 
 def _in_files(where: str, labels: Mapping[Path, str], modules: bool = False) -> list[Found]:
