@@ -54,8 +54,7 @@ def rendered_text(plan: AnyPath, output: AnyPath) -> str:
     name = f"{os.path.splitext(os.path.basename(output))[0]}.c"
     path = os.path.join(os.path.dirname(plan), TOOL_FOLDER, TEXTS_FOLDER, name)
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as stream:
-            return stream.read()
+        return read_bytes(path).decode(errors="surrogateescape")
     except OSError as problem:
         raise BuildError(f"cannot be read: {problem.strerror}", where=path, remedy=RECONFIGURE) from None
 

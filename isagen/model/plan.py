@@ -92,9 +92,8 @@ class Unit:
 class Plan:
     """The plan of one set of kernels. `kernel_set` is the name of the set, "" if a project has only one.
 
-    The environment variable `override` narrows the level, as the `aliases` do. If the kernels are a whole extension
-    module, `module` is the name of the module; for kernels behind stubs, it is "". `withhold` names the project's
-    function that may withhold features of a CPU at run time, "" if there is none.
+    `override`, `aliases` and `withhold` are those of `Matrix`. If the kernels are a whole extension module, `module` is
+    the name of the module; for kernels behind stubs, it is "".
     """
 
     table: str
