@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from .binary.formats import FOLDER as BINARY_FORMATS
-from .processors.registry import FOLDER as PROCESSORS
+from .processors.processor import FOLDER as PROCESSORS
 
 # The suffix of templates of web pages: in these, texts are escaped unless they are `Markup`.
 PAGES = ".html.j2"

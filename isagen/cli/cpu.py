@@ -10,7 +10,7 @@ from typing import Any
 
 from ..planning.config import DEFAULT_TABLE
 from ..processors.detection import Cpu, ask_permissions, detect, missing_by_level
-from ..processors.registry import default_table, this_cpu_family, this_machine
+from ..processors.registry import processor_of_family, this_cpu_family, this_machine
 from ..processors.table import Table, load_table
 from .output import standard_output, wrapped
 from .parser import Commands, add_table
@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    table_name = default_table(this_cpu_family()) if options.table == DEFAULT_TABLE else options.table
+    table_name = processor_of_family(this_cpu_family()).name if options.table == DEFAULT_TABLE else options.table
     table = load_table(table_name, Path.cwd(), "--table")
     machine = this_machine(table.features.name)
     cpu = detect(table.features, machine)

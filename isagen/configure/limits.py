@@ -19,7 +19,7 @@ from ..planning.config import DEFAULT_TABLE, Config
 from ..planning.kernels import matches
 from ..probe.compiler import Compiler
 from ..processors.flags import flags_in
-from ..processors.registry import builtin_tables, default_table, family_under, processor_names
+from ..processors.registry import builtin_tables, family_under, processor_names, processor_of_family
 from ..processors.table import Table, load_table, other_levels
 
 UNLISTED = "it does not list its macros (-dM -E)"
@@ -33,7 +33,7 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[
     relative to `folder`; the counterpart of own.toml is own-arm64.toml in the same folder. `where` names the setting in
     messages.
     """
-    default = load_table(default_table(cpu_family), folder, where)
+    default = load_table(processor_of_family(cpu_family).name, folder, where)
     shown = "32-bit x86" if cpu_family == "x86" else cpu_family
     reason = "" if len(default.levels) > 1 else f"isagen has no levels for {shown}"
     if name == DEFAULT_TABLE:

@@ -14,6 +14,8 @@ from .decoding import Abi
 from .machines import Machine
 from .sources import SYSTEM_KINDS, SourceKind
 
+FOLDER = Path(__file__).parent  # contains the processors' folders
+
 
 @dataclass(frozen=True)
 class DecodableCode:
@@ -60,7 +62,7 @@ class DecodableCode:
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that a processor can be a key
 class Processor:
-    """One processor: its folder, `home`, contains `features.toml` and `tables/`.
+    """One processor. Its folder, `home`, has its name, and contains `features.toml` and `tables/`.
 
     `cpu_family` is Meson's name of the architecture; "" stands for all that have no other processor. The default table
     has the processor's name. `spellings` maps results of ``platform.machine()`` in lower case to Meson's names, and
@@ -72,7 +74,6 @@ class Processor:
     """
 
     name: str
-    home: Path
     cpu_family: str = ""
     spellings: Mapping[str, str] = field(default_factory=dict)
     macros: Mapping[str, str] = field(default_factory=dict)
@@ -85,10 +86,11 @@ class Processor:
     machine: Callable[[], Machine] | None = None
 
     @property
+    def home(self) -> Path:
+        """The folder."""
+        return FOLDER / self.name
+
+    @property
     def all_kinds(self) -> tuple[SourceKind, ...]:
         """The kinds of sources that its features may have."""
         return (*self.kinds, *SYSTEM_KINDS)
-
-    def tables(self) -> Mapping[str, Path]:
-        """Return the files of the processor's tables, by the tables' names."""
-        return {path.stem: path for path in sorted((self.home / "tables").glob("*.toml"))}

@@ -16,7 +16,6 @@ from .processor import Processor
 
 # The folders of processors. The last processor is for all other architectures.
 NAMES = ("x86", "arm64", "ppc64", "riscv64", "s390x", "loongarch64", "generic")
-FOLDER = Path(__file__).parent  # contains the processors' folders
 PROCESSORS: tuple[Processor, ...] = tuple(import_module(f".{name}", __package__).PROCESSOR for name in NAMES)
 
 
@@ -89,12 +88,7 @@ def _decoding(architecture: Architecture) -> Processor | None:
 
 def builtin_tables() -> Mapping[str, Path]:
     """Return the files of the tables that come with isagen, by name, in alphabetical order."""
-    return dict(sorted(item for processor in PROCESSORS for item in processor.tables().items()))
-
-
-def default_table(cpu_family: str) -> str:
-    """Return the name of the table for Meson's `cpu_family`: a processor's, or the table with only the baseline."""
-    return processor_of_family(cpu_family).name
+    return dict(sorted((path.stem, path) for p in PROCESSORS for path in (p.home / "tables").glob("*.toml")))
 
 
 def family_under(macros: Container[str]) -> str:

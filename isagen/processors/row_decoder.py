@@ -14,11 +14,11 @@ from ..model.toml import read_toml
 from .addresses import Addresses, Found
 from .decoding import LEAVES, Abi, Codes, Decoder, Form, Kind, Move, Reference
 from .decoding import Instruction as AnyInstruction
+from .processor import FOLDER
 
 INVALID = 0
 NO_WORD = -1  # in place of a word: the bytes are not a whole instruction
 CACHED = 1 << 18  # words at most
-FOLDER = Path(__file__).parent
 MOST_WALKS = 6  # through a function: if loops are nested, a further walk may find more addresses in registers
 Step = tuple[int, int, int]  # address of an instruction, the address after it, its word
 

@@ -13,7 +13,8 @@ from ..model.errors import TableError, did_you_mean
 from ..model.toml import Section, parse_toml
 from .features import Features, load_features
 from .flags import joined, read_flags
-from .registry import FOLDER, builtin_tables
+from .processor import FOLDER
+from .registry import builtin_tables
 
 # A level's name becomes a macro, an enumerator, a file suffix and part of a symbol (`isa_kernel_NAME__stub`).
 LEVEL_NAME = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*\Z")

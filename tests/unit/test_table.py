@@ -6,7 +6,7 @@ import pytest
 
 from isagen.model.errors import TableError
 from isagen.processors.flags import reject_flag
-from isagen.processors.registry import default_table
+from isagen.processors.registry import processor_of_family
 from isagen.processors.sources import Condition, Source
 from isagen.processors.table import Table, load_table
 
@@ -121,7 +121,7 @@ def test_extra_features_and_ignored_macros_of_a_table(tmp_path):
     [("x86_64", "x86"), ("aarch64", "arm64"), ("riscv64", "riscv64"), ("mips64", "generic")],
 )
 def test_default_table(family, name):
-    assert default_table(family) == name
+    assert processor_of_family(family).name == name
 
 
 # ---- extends

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..machines import Machine
 from ..processor import DecodableCode, Processor
 from .abi import ABIS
@@ -11,7 +9,6 @@ from .flags import on_baseline
 
 PROCESSOR = Processor(
     name="arm64",
-    home=Path(__file__).parent,
     cpu_family="aarch64",
     spellings={"arm64": "aarch64"},
     macros={"__aarch64__": "aarch64"},

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..machines import Machine
 from ..processor import Processor
 
 PROCESSOR = Processor(
     name="loongarch64",
-    home=Path(__file__).parent,
     cpu_family="loongarch64",
     macros={"__loongarch64": "loongarch64"},
     machine=Machine,

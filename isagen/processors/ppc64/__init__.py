@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..machines import Machine
 from ..processor import Processor
 
 PROCESSOR = Processor(
     name="ppc64",
-    home=Path(__file__).parent,
     cpu_family="ppc64",
     spellings={"ppc64le": "ppc64"},
     macros={"__powerpc64__": "ppc64"},

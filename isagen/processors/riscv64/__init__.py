@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..processor import DecodableCode, Processor
 from .abi import ABIS
 from .machine import HWPROBE, RiscvMachine
 
 PROCESSOR = Processor(
     name="riscv64",
-    home=Path(__file__).parent,
     cpu_family="riscv64",
     macros={"__riscv": "riscv64"},
     detection="riscv64",

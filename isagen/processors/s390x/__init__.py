@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..machines import Machine
 from ..processor import DecodableCode, Processor
 from .abi import ABIS
 
 PROCESSOR = Processor(
     name="s390x",
-    home=Path(__file__).parent,
     cpu_family="s390x",
     macros={"__s390x__": "s390x"},
     baseline_table="z",

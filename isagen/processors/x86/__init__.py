@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..machines import Machine
 from ..processor import DecodableCode, Processor
 from .abi import ABIS
@@ -18,7 +16,6 @@ def _this_machine() -> Machine:
 
 PROCESSOR = Processor(
     name="x86",
-    home=Path(__file__).parent,
     cpu_family="x86_64",
     spellings={"amd64": "x86_64", "i386": "x86", "i486": "x86", "i586": "x86", "i686": "x86"},
     macros={"__x86_64__": "x86_64", "__i386__": "x86"},
