@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from ..machines import Machine
 from ..processor import DecodableCode, Processor
 from .abi import ABIS
+from .machine import ThisMachine
 from .registers import CPUID, read_state
-
-
-def _this_machine() -> Machine:
-    from .machine import ThisMachine
-
-    return ThisMachine()
-
 
 PROCESSOR = Processor(
     name="x86",
@@ -32,5 +25,5 @@ PROCESSOR = Processor(
         defined=("__x86_64__",),
         undefined=("__ILP32__",),
     ),
-    machine=_this_machine,
+    machine=ThisMachine,
 )
