@@ -1,8 +1,10 @@
-"""The base classes of readers: a binary file in any format, and the pointers in it."""
+"""The base classes of readers: a binary file in any format, and the pointers in it; and functions that read tables."""
 
 from __future__ import annotations
 
 import struct
+import sys
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -15,13 +17,26 @@ from typing import Any, Generic, Literal, Self, TypeVar, cast
 from ..model.errors import AuditError
 from ..model.files import AnyPath, mapped
 from .contents import UNDEFINED, Architecture, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
-from .tables import entries_of
 
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
 HEAD = 1024  # the first bytes, which show a file's format and architecture; a PE file starts with a program for DOS
 ADDRESS = attrgetter("address")
 # A file or table is rejected if its names together have more bytes than NAMES times its size plus MORE_NAMES.
 NAMES, MORE_NAMES = 64, 1 << 16
+
+
+def entries_of(form: struct.Struct, raw: bytes) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of each entry of a table, without what follows the last whole entry."""
+    return form.iter_unpack(raw[: len(raw) // form.size * form.size])
+
+
+def numbers_of(kind: str, raw: bytes, byteorder: str) -> array[int]:
+    """Return a table's entries as whole numbers; `kind` is the type code of `array.array`, such as "I"."""
+    numbers = array(kind)
+    numbers.frombytes(raw[: len(raw) // numbers.itemsize * numbers.itemsize])
+    if byteorder != sys.byteorder:
+        numbers.byteswap()
+    return numbers
 
 
 class Binary:
@@ -259,13 +274,12 @@ class Pointers(Generic[FileT]):
         """
         file = self._file
         high = max((section.address + section.size for section in file.sections), default=0)
-        form = struct.Struct("<Q" if file.byteorder == "little" else ">Q")
         for section in sections:
-            skipped = -section.address % form.size
+            skipped = -section.address % 8
             content = file.content(section)[skipped:]
-            for number, (value,) in enumerate(entries_of(form, content)):
+            for number, value in enumerate(numbers_of("Q", content, file.byteorder)):
                 if low <= value < high and file.section_at(value) is not None:
-                    yield section.address + skipped + form.size * number, value
+                    yield section.address + skipped + 8 * number, value
 
     def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
         """Return the relocations of an object's section from the address `start` to before `end`, in order.

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from ..contents import RelocationTypes, Target, within
-from ..reader import Pointers
-from ..tables import entries_of
+from ..reader import Pointers, entries_of
 from . import layout as c
 from .images import Image
 

@@ -11,8 +11,7 @@ from typing import Any
 from ...model.record import RECORD_OWNER, record_from_json
 from ..contents import Binding, Section, Symbol, SymbolKind
 from ..notes import notes_of
-from ..reader import END
-from ..tables import entries_of
+from ..reader import END, entries_of
 from . import layout as c
 from .entries import NULL, kind_of, section_of
 from .reader import Coff

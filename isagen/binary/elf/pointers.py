@@ -7,8 +7,7 @@ from functools import cached_property
 from itertools import chain
 
 from ..contents import RelocationTypes, Section, SymbolKind, Target, within
-from ..reader import Pointers
-from ..tables import entries_of
+from ..reader import Pointers, entries_of
 from . import layout as e
 from .entries import ARRAY_TYPES, AT_EXIT, LOADER_FUNCTIONS, WHEN_LOADED
 from .reader import Elf

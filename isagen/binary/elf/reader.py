@@ -9,8 +9,7 @@ from struct import Struct
 
 from ..contents import UNDEFINED, Relocation, Section, Symbol, SymbolKind
 from ..notes import notes_of
-from ..reader import END, MORE_NAMES, NAMES, Binary
-from ..tables import entries_of, numbers_of
+from ..reader import END, MORE_NAMES, NAMES, Binary, entries_of, numbers_of
 from . import layout as e
 from .entries import BINDINGS, KINDS, UNWIND_TABLES, UNWINDING, section_of
 

@@ -12,8 +12,7 @@ from ...model.names import level_of_name
 from ...model.record import RECORD_OWNER, record_from_json
 from ..contents import Binding, RelocationTypes, Section, Symbol, SymbolKind
 from ..notes import notes_of
-from ..reader import END
-from ..tables import entries_of
+from ..reader import END, entries_of
 from . import layout as m
 from .entries import NULL, kind_of, name_in_c, section_of
 from .fixups import Segment, Stream, by_chains, by_opcodes

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from ..contents import RelocationTypes, Section, Target, within
-from ..reader import Binary, Pointers
-from ..tables import numbers_of
+from ..reader import Binary, Pointers, numbers_of
 from . import layout as m
 from .entries import name_in_c
 from .fixups import Fixup

@@ -6,7 +6,7 @@ import re
 from array import array
 from collections.abc import Iterator
 
-from ...binary.tables import numbers_of
+from ...binary.reader import numbers_of
 from ..addresses import MASK, NOTHING, Addresses, Found, signed
 from ..decoding import Abi, Codes, Kind
 from ..row_decoder import INVALID, NO_WORD, RowDecoder, Step

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from copy import copy
 
-from ...binary.reader import Binary
-from ...binary.tables import numbers_of
+from ...binary.reader import Binary, numbers_of
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import Abi, Codes, Decoder, Kind
 from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
