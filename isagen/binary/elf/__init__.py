@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..format import Format
 from .objects import ElfObject
 from .pointers import LoadedElf
-from .rewritten import emptied, with_note
-from .sealing import sealed
+from .sealing import emptied, sealed, with_note
 
 FORMAT = Format(
     name="elf",
