@@ -13,8 +13,7 @@ from ..contents import Binding, Section, Symbol, SymbolKind
 from ..notes import notes_of
 from ..reader import END, entries_of
 from . import layout as c
-from .entries import NULL, kind_of, section_of
-from .reader import Coff
+from .reader import NULL, Coff, kind_of, section_of
 
 NOTES = ".isagen"
 LONGEST_NAME = 1 << 16

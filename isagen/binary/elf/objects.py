@@ -5,13 +5,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 from ...model.names import TOOLCHAIN_SECTIONS
 from ..contents import MERGEABLE, Section, Symbol, SymbolKind
 from ..object_file import ObjectFile
 from . import layout as e
-from .entries import LOADER_FUNCTIONS, Group
 from .pointers import LoadedElf
+from .reader import LOADER_FUNCTIONS
 
 # Clang's counters of a function and their descriptions (-fprofile-generate, -fcoverage-mapping). The number of counters
 # differs between levels, so these symbols count as constants, which sealing renames. Profiling tools add up the
@@ -25,6 +26,19 @@ UNLOADED = (
     *(".symtab", ".strtab", ".shstrtab", ".rel", ".group", ".note.GNU-stack", ".llvm_addrsig"),
     *(".llvm.call-graph-profile", ".ARM.attributes", ".riscv.attributes", ".gnu.attributes", ".MIPS.abiflags"),
 )
+
+
+class Group(NamedTuple):
+    """A COMDAT group. A linker keeps only one of the groups with the same `name`.
+
+    `section` is the index of the group's own section, `signature` the number of the symbol that gives the `name`, and
+    `members` are the indexes of the sections in the group.
+    """
+
+    section: int
+    signature: int
+    name: str
+    members: tuple[int, ...]
 
 
 class ElfObject(ObjectFile[LoadedElf]):

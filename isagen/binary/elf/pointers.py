@@ -9,8 +9,7 @@ from itertools import chain
 from ..contents import RelocationTypes, Section, SymbolKind, Target, within
 from ..reader import Pointers, entries_of
 from . import layout as e
-from .entries import ARRAY_TYPES, AT_EXIT, LOADER_FUNCTIONS, WHEN_LOADED
-from .reader import Elf
+from .reader import ARRAY_TYPES, AT_EXIT, LOADER_FUNCTIONS, WHEN_LOADED, Elf
 
 # Tags in .dynamic: (address, size in bytes) of an array of functions, as DT_INIT_ARRAY and DT_INIT_ARRAYSZ.
 DYNAMIC_ARRAYS = {(25, 27): WHEN_LOADED, (32, 33): WHEN_LOADED, (26, 28): AT_EXIT}

@@ -20,9 +20,8 @@ from ..contents import Binding, Symbol
 from ..mangling import is_type
 from ..notes import note_of
 from . import layout as e
-from .entries import LOADER_FUNCTIONS
 from .objects import ElfObject
-from .reader import CODE_SECTION
+from .reader import CODE_SECTION, LOADER_FUNCTIONS
 
 NOTES = b".note.isagen\0"
 ALIGNMENT = 4

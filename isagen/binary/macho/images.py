@@ -14,11 +14,10 @@ from ..contents import Binding, RelocationTypes, Section, Symbol, SymbolKind
 from ..notes import notes_of
 from ..reader import END, entries_of
 from . import layout as m
-from .entries import NULL, kind_of, name_in_c, section_of
 from .fixups import Segment, Stream, by_chains, by_opcodes
 from .jump_tables import jump_tables
 from .pointers import MachoPointers
-from .reader import Macho
+from .reader import NULL, Macho, kind_of, name_in_c, section_of
 
 NOTES = ",__isagen"
 PADDING = 64  # bytes of padding between the code of two objects, at most

@@ -8,8 +8,8 @@ from functools import cached_property
 from ..contents import RelocationTypes, Section, Target, within
 from ..reader import Binary, Pointers, numbers_of
 from . import layout as m
-from .entries import name_in_c
 from .fixups import Fixup
+from .reader import name_in_c
 
 GOT = ",__got"  # the section may have another type than those in m.POINTERS
 WORD = 8
