@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..binary.formats import starts_with_code
+from ..binary.formats import head_of, starts_with_code
 from ..binary.reader import HEAD
 from ..model.errors import AuditError
 
@@ -54,11 +54,7 @@ def files_in(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
 
 def other_format(path: Path) -> str:
     """Return the format of a Mach-O file that `open_binary` does not read; "" for other files."""
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(HEAD)
-    except OSError:
-        return ""  # `is_binary` does not fail for unreadable files either
+    head = head_of(path)
     return UNIVERSAL if _is_universal(head) else "Mach-O" if head.startswith(MACH_O) else ""
 
 
@@ -86,9 +82,8 @@ def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
 
 def archive_reason(path: Path) -> tuple[str, str]:
     """Return what an archive of the format of `ar` is, and what to audit in its place."""
-    with path.open("rb") as stream:
-        if stream.read(len(DEBIAN)) == DEBIAN:
-            return "a Debian package", "unpack it (dpkg-deb -x), and audit the folder"
+    if head_of(path).startswith(DEBIAN):
+        return "a Debian package", "unpack it (dpkg-deb -x), and audit the folder"
     return "an archive of objects", "audit what they are linked into"
 
 

@@ -49,8 +49,8 @@ class Section(NamedTuple):
     of the file, others as zeros. `executable` sections contain code that is loaded. The loader or the program may write
     to `writable` sections. The program never writes to `constant` ones, but the loader may, to relocate them. The name
     of a `findable` section may come from a source, and code may find the section's data by this name. `unwinding`
-    sections describe functions for unwinding the stack. Linkers retain one of the `merged` sections with the same
-    symbol or name.
+    sections describe functions for unwinding the stack. `noted` sections contain notes. Linkers retain one of the
+    `merged` sections with the same symbol or name.
 
     `when_called` says when the loader or the C library calls the functions whose addresses the section contains, such
     as "at exit". It is "" for a section that is no array of functions. `type`, `link`, `info` and `alignment` are
@@ -72,6 +72,7 @@ class Section(NamedTuple):
     constant: bool = False
     findable: bool = False
     unwinding: bool = False
+    noted: bool = False
     merged: bool = False
     when_called: str = ""
     type: int = 0

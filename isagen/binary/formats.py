@@ -39,12 +39,12 @@ def objects_in(folder: Path) -> list[Path]:
 
 def is_binary(path: AnyPath) -> bool:
     """Return whether a file is of a format that isagen knows."""
-    return _reader_of(_head(path)) is not None
+    return _reader_of(head_of(path)) is not None
 
 
 def is_archive(path: AnyPath) -> bool:
     """Return whether a file is an archive of objects."""
-    return _head(path).startswith(ARCHIVES)
+    return head_of(path).startswith(ARCHIVES)
 
 
 def starts_with_code(head: bytes) -> bool:
@@ -60,7 +60,7 @@ def format_names() -> str:
 
 def architecture_of(path: AnyPath) -> Architecture | None:
     """Return the architecture of a binary's code; None if its first bytes name none, or if it is of no known format."""
-    head = _head(path)
+    head = head_of(path)
     reader = _reader_of(head)
     return reader.architecture_of(head) if reader is not None else None
 
@@ -100,7 +100,7 @@ def open_binary(path: AnyPath, shown: str = "") -> Binary:
 
 def load_object(path: AnyPath) -> AnyObject:
     """Read an object to be sealed. Raises `BuildError` if the file cannot be read or is no object of a known format."""
-    reader = _reader_of(_head(path))
+    reader = _reader_of(head_of(path))
     format = next((format for format in FORMATS if reader in format.readers), FORMATS[0])
     return format.load_object(path)
 
@@ -114,7 +114,7 @@ def _reader_of(head: bytes) -> type[Binary] | None:
     return next((reader for format in FORMATS for reader in format.readers if reader.starts(head)), None)
 
 
-def _head(path: AnyPath) -> bytes:
+def head_of(path: AnyPath) -> bytes:
     """Return the first bytes of a file; none if it cannot be read."""
     try:
         return _read_head(path)

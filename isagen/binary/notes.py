@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from typing import Literal
 
@@ -37,11 +36,11 @@ def array_text(content: bytes) -> str:
     return "\n".join(f"  {', '.join(map(str, line))}," for line in lines)
 
 
-def notes_of(raw: bytes, owner: str, order: str) -> Iterator[bytes]:
-    """Yield the texts of the notes of `owner` in a section's bytes; `order` is struct's character of the byte order."""
+def notes_of(raw: bytes, owner: str, order: Literal["little", "big"]) -> Iterator[bytes]:
+    """Yield the texts of the notes of `owner` in a section's bytes."""
     place = 0
     while place + 12 <= len(raw):
-        name_size, size, _ = struct.unpack_from(order + "III", raw, place)
+        name_size, size = (int.from_bytes(raw[at : at + 4], order) for at in (place, place + 4))
         if not name_size:  # a gap that a linker or a sanitizer leaves between notes
             place += 4
             continue

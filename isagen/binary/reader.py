@@ -6,7 +6,7 @@ import struct
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from mmap import mmap
@@ -17,6 +17,7 @@ from typing import Any, Generic, Literal, Self, TypeVar, cast
 from ..model.errors import AuditError
 from ..model.files import AnyPath, mapped
 from .contents import UNDEFINED, Architecture, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
+from .notes import notes_of
 
 END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
 HEAD = 1024  # the first bytes, which show a file's format and architecture; a PE file starts with a program for DOS
@@ -59,6 +60,8 @@ class Binary:
 
     format: str
     unreadable: str  # the start of the error for a damaged file
+    starts: Callable[[bytes], bool]  # whether a file with these first bytes is of the kind that the class reads
+    architecture_of: Callable[[bytes], Architecture | None]  # the one in the first bytes; None if they contain none
     sections: Sequence[Section]
     relocatable, fixed, stripped, names_tell_levels, debug_only = True, False, False, False, False
     levels: frozenset[str] = frozenset()
@@ -86,16 +89,6 @@ class Binary:
             raise AuditError(f"cannot be read: {problem.strerror}", where=self.shown) from None
         except (struct.error, IndexError, OverflowError, ValueError) as problem:
             raise self.fail(f"it is damaged: {problem}") from None
-
-    @staticmethod
-    def starts(head: bytes) -> bool:
-        """Return whether a file with these first bytes is of the format and kind that the class reads."""
-        raise NotImplementedError
-
-    @staticmethod
-    def architecture_of(head: bytes) -> Architecture | None:
-        """Return the architecture in the first bytes of a file; None if they contain none."""
-        raise NotImplementedError
 
     def _read(self) -> None:
         raise NotImplementedError
@@ -201,11 +194,12 @@ class Binary:
         found = self._sorted_relocations[section.index]
         return found[bisect_left(found, start, key=ADDRESS) : bisect_left(found, end, key=ADDRESS)]
 
-    # ---- what some formats have
+    # ---- notes, and what some formats have
 
-    def notes(self, owner: str) -> Sequence[bytes]:
+    def notes(self, owner: str) -> list[bytes]:
         """Return the texts of the notes of `owner`."""
-        return []
+        contents = (self.content(section) for section in self.sections if section.noted)
+        return [text for content in contents for text in notes_of(content, owner, self.byteorder)]
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         """Yield (address, size in bytes) of each function in the tables for unwinding the stack.

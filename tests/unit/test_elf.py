@@ -141,4 +141,4 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path, monkeypatch):
 def test_notes_on_both_sides_of_a_gap_are_read(gap):
     """A linker leaves one before a section of a larger alignment, and sanitizers make alignments larger."""
     notes = note_of("one", b"first"), note_of("one", b"second one")
-    assert list(notes_of(notes[0] + bytes(gap) + notes[1] + bytes(gap), "one", "<")) == [b"first", b"second one"]
+    assert list(notes_of(notes[0] + bytes(gap) + notes[1] + bytes(gap), "one", "little")) == [b"first", b"second one"]

@@ -10,12 +10,10 @@ from typing import Any
 
 from ...model.record import RECORD_OWNER, record_from_json
 from ..contents import Binding, Section, Symbol, SymbolKind
-from ..notes import notes_of
 from ..reader import END, entries_of
 from . import layout as c
 from .reader import NULL, Coff, kind_of, section_of
 
-NOTES = ".isagen"
 LONGEST_NAME = 1 << 16
 # The symbols of the arrays of functions that GNU's linker puts into the section of code.
 ARRAYS = frozenset({"__CTOR_LIST__", "___CTOR_LIST__", "__DTOR_LIST__", "___DTOR_LIST__"})
@@ -114,7 +112,7 @@ class Image(Coff):
         section = self.section_at(address)
         return self._levels.get(section.name, "") if section is not None and section.executable else ""
 
-    # ---- symbols, notes and unwind tables
+    # ---- symbols and unwind tables
 
     def _of_table(self) -> Iterator[Symbol]:
         """Yield the symbols of the symbol table, which GNU's linker writes.
@@ -162,10 +160,6 @@ class Image(Coff):
 
     def exports(self) -> Iterator[Symbol]:
         return (symbol for symbol in self.symbols() if symbol.visible)
-
-    def notes(self, owner: str) -> list[bytes]:
-        contents = (self.content(section) for section in self.sections if section.name == NOTES)
-        return [text for content in contents for text in notes_of(content, owner, "<")]
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         """Yield (address, size) of the functions in .pdata, and join an entry that continues the one before it."""

@@ -48,6 +48,7 @@ def section_of(index: int, name: str, place: tuple[int, int, int, int], flags: i
         constant=not writable,
         findable=loaded and not executable and not name.startswith(COMMON_DATA),
         unwinding=name.startswith(UNWINDING),
+        noted=name == ".isagen",
         merged=bool(flags & c.SCN_LNK_COMDAT),
         when_called=next((when for start, when in ARRAYS.items() if name.startswith(start)), ""),
         relocations_at=relocations[0] if relocations else 0,

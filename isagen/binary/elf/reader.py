@@ -8,7 +8,6 @@ from functools import cached_property
 from struct import Struct
 
 from ..contents import UNDEFINED, Binding, Relocation, Section, Symbol, SymbolKind
-from ..notes import notes_of
 from ..reader import END, MORE_NAMES, NAMES, Binary, entries_of, numbers_of
 from . import layout as e
 
@@ -68,6 +67,7 @@ def section_of(index: int, name: str, address: int, header: tuple[int, ...]) -> 
         constant=not writable or name.startswith(RELOCATED_ONLY),
         findable=loaded and not flags & e.SHF_EXECINSTR and not name.startswith(COMMON_DATA),
         unwinding=name.startswith(UNWIND_TABLES),
+        noted=kind == e.SHT_NOTE or name.startswith(".note"),
         merged=bool(flags & e.SHF_GROUP),
         when_called=ARRAY_TYPES.get(kind, "") or next(by_name, ""),
         type=kind,
@@ -276,11 +276,7 @@ class Elf(Binary):
             value = addend[0] if with_addend else self.word_at(start + offset, signed=self.relocatable)
             yield Relocation(start + offset, info & kinds, info >> shift & 0xFFFFFFFF, value)
 
-    # ---- notes and unwind tables
-
-    def notes(self, owner: str) -> list[bytes]:
-        sections = (s for s in self.sections if s.type == e.SHT_NOTE or s.name.startswith(".note"))
-        return [text for s in sections for text in notes_of(self.content(s), owner, self.layout.order)]
+    # ---- unwind tables
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         """Yield (address, size in bytes) of the functions in .eh_frame (LSB, "Exception Frames"; DWARF 4, 6.4.1).

@@ -11,7 +11,6 @@ from itertools import chain
 from ...model.names import level_of_name
 from ...model.record import RECORD_OWNER, record_from_json
 from ..contents import Binding, RelocationTypes, Section, Symbol, SymbolKind
-from ..notes import notes_of
 from ..reader import END, entries_of
 from . import layout as m
 from .fixups import Segment, Stream, by_chains, by_opcodes
@@ -19,7 +18,6 @@ from .jump_tables import jump_tables
 from .pointers import MachoPointers
 from .reader import NULL, Macho, kind_of, name_in_c, section_of
 
-NOTES = ",__isagen"
 PADDING = 64  # bytes of padding between the code of two objects, at most
 
 
@@ -84,10 +82,6 @@ class MachoImage(Macho):
             inside = [start - section.address for start in starts[first:after]]
             for start, end in jump_tables(self.content(section), inside):
                 yield section.offset + start, section.offset + end
-
-    def notes(self, owner: str) -> list[bytes]:
-        contents = (self.content(section) for section in self.sections if section.name.endswith(NOTES))
-        return [text for content in contents for text in notes_of(content, owner, "<")]
 
     # ---- symbols
 

@@ -46,6 +46,7 @@ def section_of(index: int, name: str, place: tuple[int, int, int], flags: int, *
         constant=constant,
         findable=loaded and not executable and not own_name.startswith(COMMON_DATA),
         unwinding=own_name in UNWINDING,
+        noted=own_name == "__isagen",
         when_called=m.CALLED.get(flags & m.SECTION_TYPE, ""),
         relocations_at=relocations[0] if relocations else 0,
         relocations_end=relocations[0] + relocations[1] * m.RELOCATION.size if relocations else 0,
