@@ -120,7 +120,6 @@ def _matches_file(entry: Entry, result: Result) -> bool:
 
 
 def _allows(entry: Entry, finding: Finding) -> bool:
-    """Return whether an entry allows a finding, by its kind and by the names of its function."""
     if entry.kinds and finding.kind not in entry.kinds:
         return False
     if not entry.symbol:

@@ -53,7 +53,6 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
 
 
 def _beyond_baseline(subject: Subject) -> frozenset[str]:
-    """Return the levels that need more than the baseline."""
     return frozenset(level for level, needed in subject.levels.items() if not subject.baseline.issuperset(needed))
 
 

@@ -59,7 +59,6 @@ def other_format(path: Path) -> str:
 
 
 def _is_universal(head: bytes) -> bool:
-    """Return whether a file with these first bytes is a Mach-O file for several processors."""
     return head.startswith(FAT) and int.from_bytes(head[4:8], "big") < OLDEST_CLASS
 
 

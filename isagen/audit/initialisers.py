@@ -178,7 +178,6 @@ class Initialisers:
         return not in_jump_table and not (direct and mangling.is_destructor(code.name(entry)))  # runs at exit
 
     def _finding(self, kind: str, index: int, function: int, codes: Codes = frozenset()) -> Finding:
-        """Return the finding of a function in the object with this index."""
         finding = self._reached[index].described(kind, function, codes)
         return replace(finding, kernel=self.objects[index].source, level=self.level)
 

@@ -115,7 +115,6 @@ def _finding(finding: Finding, every: bool) -> Iterator[str]:
 
 
 def _steps(path: Sequence[str], every: bool) -> list[str]:
-    """Return the steps of a chain of calls, without the middle of a long chain."""
     names = [demangle(step) for step in path]
     if every or len(names) <= LONGEST_CHAIN:
         return names

@@ -105,7 +105,6 @@ class Subject:
         return bool(callers) and all(map(self.references.detects_or_calls_detection, callers))
 
     def _callers(self, address: int) -> Iterator[int]:
-        """Yield the functions and pieces that call an address or jump to it."""
         for number in self.numbers():
             may_call = self.binary.relocatable or address in self.code.operand_addresses(number)
             if may_call and any(

@@ -48,7 +48,6 @@ def require_audited(targets: Iterable[Path], results: Sequence[Result]) -> None:
 
 
 def _not_read(name: str, shown: str) -> Result:
-    """Return the result of a file of a format that isagen does not read."""
     return Result(name, f"not audited: a file of the format {shown}, which is not read", decoded=False)
 
 
@@ -60,7 +59,6 @@ def _parts(path: Path, shown: str, folder: Path) -> tuple[dict[Path, str], list[
 
 
 def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Result]:
-    """Yield the results of an audit, then a failed result if the audit raises an error."""
     try:
         yield from audit()
     except (IsagenError, OSError) as problem:

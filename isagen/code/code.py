@@ -120,7 +120,6 @@ class Code:
         return after if only_padding else end
 
     def _last(self, start: int, end: int) -> Reference | None:
-        """Return the last reference of the code from `start` to before `end`; None if there is none."""
         references = list(self.decoder.references(self.binary.read(start, end - start), start))
         return references[-1] if references else None
 

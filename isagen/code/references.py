@@ -91,7 +91,6 @@ class References:
             yield address if self._functions.is_code(address) else 0, name
 
     def _takes_callbacks(self, resolved: ResolvedReference) -> bool:
-        """Return whether a reference calls a function in `callbacks`."""
         return resolved.name in self._callbacks and resolved.kind is not Kind.ADDRESS
 
     def _arguments(

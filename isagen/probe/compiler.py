@@ -203,7 +203,6 @@ class Compiler:
 
     @contextmanager
     def _source(self, name: str, text: str) -> Iterator[Path]:
-        """Yield the path of a source with `text`, in a temporary folder."""
         with tempfile.TemporaryDirectory(prefix="isagen-") as folder:
             source = Path(folder, f"{name}{SUFFIX[self.language]}")
             source.write_text(text, encoding="utf-8")

@@ -155,7 +155,6 @@ class Coff(Binary):
         return self.counted(self.data[start:end].decode(errors="surrogateescape"))
 
     def _entries(self) -> Iterator[Entry]:
-        """Yield the entries of the symbol table."""
         number = 0
         while number < self.symbol_count:
             place = self.symbols_at + number * self.entry.size

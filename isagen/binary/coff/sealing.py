@@ -85,12 +85,10 @@ class _Renaming:
         self._offsets: dict[str, int] = {}
 
     def rename_symbol(self, number: int, name: str) -> None:
-        """Give a symbol another name."""
         place = self._coff.symbols_at + number * self._coff.entry.size
         struct.pack_into("<II", self._data, place, 0, self._offset(name))
 
     def rename_section(self, index: int, name: str) -> None:
-        """Give a section another name."""
         offset = self._offset(name)
         if offset > LONGEST_OFFSET:
             raise self._coff.fail(f"the name of section {name} would be too far in the table of names")
@@ -107,7 +105,6 @@ class _Renaming:
                     self._data[section.offset : section.offset + section.size] = changed
 
     def content(self) -> bytes:
-        """Return the changed object."""
         struct.pack_into("<I", self._names, 0, len(self._names))
         return bytes(self._data + self._names) + self._rest
 

@@ -54,7 +54,6 @@ class ElfObject(ObjectFile[LoadedElf]):
         self._grouped = {member for group in self.groups for member in group.members}
 
     def _groups(self) -> Iterator[Group]:
-        """Yield the COMDAT groups."""
         table = self.file.full_table
         total = table.size // self.file.layout.symbol.size if table is not None else 0
         for section in self.sections:

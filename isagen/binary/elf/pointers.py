@@ -49,7 +49,6 @@ class ElfPointers(Pointers[Elf]):
         return self._ranges_of(JUMPS)
 
     def _ranges_of(self, names: tuple[str, ...]) -> list[tuple[int, int]]:
-        """Return the address ranges of the sections whose names start with one of `names`."""
         return sorted(
             (s.address, s.address + s.size) for s in self._file.sections if s.in_file and s.name.startswith(names)
         )

@@ -225,7 +225,6 @@ class Elf(Binary):
         return Symbol(number, self._name(table, name), kind, binding, section, value, size, definition, hidden)
 
     def _name(self, table: Section, offset: int) -> str:
-        """Return the name at an offset in the strings of a symbol table."""
         strings = self.sections[table.link]
         start = strings.offset + offset
         end = self.data.find(b"\0", start, strings.offset + strings.stored) if offset else start

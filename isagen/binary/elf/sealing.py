@@ -100,7 +100,6 @@ class _Renaming:
         self._offsets: dict[tuple[int, str], int] = {}  # of new names, by (string table's index, name)
 
     def rename_symbol(self, number: int, name: str) -> None:
-        """Give a symbol another name."""
         table = self._file.file.full_table
         assert table is not None
         struct.pack_into(self._layout.order + "I", self._data, self._symbol(number), self._offset(table.link, name))
@@ -115,12 +114,10 @@ class _Renaming:
             self._data[info_at + 1] = other & ~3 | e.STV_HIDDEN
 
     def weaken_symbol(self, number: int) -> None:
-        """Make a symbol weak."""
         info_at = self._info(number)
         self._data[info_at] = e.STB_WEAK << 4 | self._data[info_at] & 15
 
     def rename_section(self, index: int, name: str) -> None:
-        """Give the section at `index` another name."""
         offset = self._offset(self._file.file.names_section, name)
         struct.pack_into(self._layout.order + "I", self._data, self._header(index), offset)
 
@@ -130,7 +127,6 @@ class _Renaming:
         struct.pack_into(self._layout.order + "I", self._data, place, signature)
 
     def content(self) -> bytes:
-        """Return the changed object."""
         words = self._layout.order + ("QQ" if self._layout.wide else "II")
         for index, added in self._added.items():
             table = self._file.sections[index]

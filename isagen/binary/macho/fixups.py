@@ -66,7 +66,6 @@ class Stream:
         return self.place < self._end
 
     def byte(self) -> int:
-        """Return the next byte."""
         if self.place >= self._end:
             raise ValueError("data for the loader end too early")
         self.place += 1

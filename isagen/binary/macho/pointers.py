@@ -60,5 +60,4 @@ class MachoPointers(Pointers[Binary]):
 
 
 def _ranges(sections: Iterable[Section]) -> list[tuple[int, int]]:
-    """Return (first address, address after the last) of each section, in order."""
     return sorted((section.address, section.address + section.size) for section in sections)

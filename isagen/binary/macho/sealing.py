@@ -67,11 +67,9 @@ class _Renaming:
         struct.pack_into("<I", self._data, place, self._offsets[text])
 
     def hide_symbol(self, number: int) -> None:
-        """Hide a symbol from other programs and libraries."""
         self._data[self._place(number) + TYPE_AT] |= m.N_PEXT
 
     def weaken_symbol(self, number: int) -> None:
-        """Make a definition weak."""
         self._data[self._place(number) + DESCRIPTION_AT] |= m.N_WEAK_DEF
 
     def content(self) -> bytes:

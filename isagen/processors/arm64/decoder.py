@@ -110,7 +110,6 @@ def _is_page(word: int, at: int, formed: int) -> bool:
 
 
 def _of_memory(word: int, at: int, addresses: Addresses, linked: bool) -> Found:
-    """Return the reference of an access to memory at a known address."""
     if word & 0x3B000000 == 0x18000000:  # LDR of a literal
         place = at + 4 * signed(word >> 5 & 0x7FFFF, 19) & MASK
         addresses.forget(written(word))
