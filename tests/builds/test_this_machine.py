@@ -16,8 +16,7 @@ from isagen.processors.detection import detect
 from isagen.processors.features import read_features
 from isagen.processors.registry import this_cpu_family
 from isagen.processors.x86 import machine_code
-from isagen.processors.x86.machine import ThisMachine
-from isagen.processors.x86.registers import SavedState
+from isagen.processors.x86.machine import SavedState, ThisMachine
 from support.checkout import ROOT
 from support.masked import MASKED
 from support.projects import need

@@ -20,7 +20,7 @@ from typing import Any
 
 from isagen.processors.registry import builtin_tables
 from isagen.processors.table import load_table
-from isagen.processors.x86.registers import REGISTERS, X86Machine
+from isagen.processors.x86.machine import REGISTERS, X86Machine
 from support.checkout import ROOT
 
 FOLDER = ROOT / "tests/cpuid"

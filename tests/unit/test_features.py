@@ -10,7 +10,7 @@ from isagen.processors.features import read_features
 from isagen.processors.registry import processor_names
 from isagen.processors.sources import Condition, Source
 from isagen.processors.table import load_table
-from isagen.processors.x86.registers import X86Machine
+from isagen.processors.x86.machine import X86Machine
 
 LEVEL = '[levels.A]\nrank = 0\nvector_bits = 128\nprobe = "return argc;"\nflags.gnu = []\n'
 

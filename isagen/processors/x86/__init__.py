@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..processor import DecodableCode, Processor
 from .abi import ABIS
-from .machine import ThisMachine
-from .registers import CPUID, read_state
+from .machine import CPUID, ThisMachine, read_state
 
 PROCESSOR = Processor(
     name="x86",
