@@ -16,7 +16,7 @@ from . import layout as m
 from .fixups import Segment, Stream, by_chains, by_opcodes
 from .jump_tables import jump_tables
 from .pointers import MachoPointers
-from .reader import NULL, Macho, kind_of, name_in_c, section_of
+from .reader import NULL, Macho, section_of
 
 PADDING = 64  # bytes of padding between the code of two objects, at most
 
@@ -99,10 +99,7 @@ class MachoImage(Macho):
         symbols = []
         for entry in self._entries():
             section = (self.section_at(entry.value) if entry.section else None) or NULL
-            hidden = bool(entry.type & m.N_PEXT)  # linkers make such symbols local, and keep the mark
-            kind, address = kind_of(entry, section), entry.value if entry.kind != m.N_UNDF else 0
-            text, defined = name_in_c(entry.name), entry.kind != m.N_UNDF
-            symbols.append(Symbol(entry.number, text, kind, entry.binding, section.index, address, 0, defined, hidden))
+            symbols.append(entry.symbol(section))
         self.stripped = not any(symbol.binding == Binding.LOCAL and symbol.section for symbol in symbols)
         # A local label is inside of a function, and does not end it.
         ending = (s.address for s in symbols if s.section and not (s.kind == SymbolKind.LABEL and s.local))

@@ -86,6 +86,30 @@ class Entry(NamedTuple):
         weak = m.N_WEAK_DEF if self.kind == m.N_SECT else m.N_WEAK_REF
         return Binding.WEAK if self.description & weak else Binding.GLOBAL
 
+    def symbol(self, section: Section, size: int = 0) -> Symbol:
+        """Return the symbol. `section` is its section, or NULL if it has none."""
+        address = self.value if self.kind in (m.N_ABS, m.N_SECT) else 0
+        place = section.index, address, size
+        definition = self.kind != m.N_UNDF or self.common
+        hidden = bool(self.type & m.N_PEXT)  # linkers make such symbols local, and keep the mark
+        kind = self._symbol_kind(section)
+        return Symbol(self.number, name_in_c(self.name), kind, self.binding, *place, definition, hidden)
+
+    def _symbol_kind(self, section: Section) -> SymbolKind:
+        """Return the kind of the symbol, which the entry does not contain.
+
+        Labels that compilers make, such as `l_.str`, do not start with an underscore. On arm64, LLVM writes a label
+        such as `ltmp0` at the start of each section.
+        """
+        if self.name.startswith("ltmp"):
+            return SymbolKind.SECTION
+        if self.common:
+            return SymbolKind.COMMON
+        if section.executable:
+            return SymbolKind.FUNCTION if self.name.startswith("_") else SymbolKind.LABEL
+        # The symbol of a thread-local variable is at its descriptor. The initial value, in another section, is data.
+        return SymbolKind.THREAD_DATA if section.flags & m.SECTION_TYPE == m.THREAD_LOCAL_VARIABLES else SymbolKind.DATA
+
 
 NULL = section_of(0, "", (0, 0, 0), 0)
 
@@ -93,22 +117,6 @@ NULL = section_of(0, "", (0, 0, 0), 0)
 def name_in_c(name: str) -> str:
     """Return a symbol's name in C, without the underscore that compilers put before it."""
     return name.removeprefix("_")
-
-
-def kind_of(entry: Entry, section: Section) -> SymbolKind:
-    """Return the kind of a symbol. `section` is the symbol's section, or NULL if it has none.
-
-    Symbols of this format contain no kind. Labels that compilers make, such as `l_.str`, do not start with an
-    underscore. On arm64, LLVM writes a label such as `ltmp0` at the start of each section.
-    """
-    if entry.name.startswith("ltmp"):
-        return SymbolKind.SECTION
-    if entry.common:
-        return SymbolKind.COMMON
-    if section.executable:
-        return SymbolKind.FUNCTION if entry.name.startswith("_") else SymbolKind.LABEL
-    # The symbol of a thread-local variable is at its descriptor. The initial value, in another section, is data.
-    return SymbolKind.THREAD_DATA if section.flags & m.SECTION_TYPE == m.THREAD_LOCAL_VARIABLES else SymbolKind.DATA
 
 
 class Macho(Binary):
@@ -207,20 +215,8 @@ class Macho(Binary):
             for start, end in pairwise([*sorted(values), self.sections[index].address + self.sections[index].size])
         }
         for entry in entries:
-            section = self.sections[entry.section]
-            address = entry.value if entry.section or entry.kind == m.N_ABS else 0
-            size = entry.value if entry.common else ends.get((entry.section, entry.value), address) - address
-            yield Symbol(
-                entry.number,
-                name_in_c(entry.name),
-                kind_of(entry, section),
-                entry.binding,
-                entry.section,
-                address,
-                size,
-                definition=entry.kind != m.N_UNDF or entry.common,
-                hidden=entry.external and bool(entry.type & m.N_PEXT),
-            )
+            end = ends.get((entry.section, entry.value), entry.value)
+            yield entry.symbol(self.sections[entry.section], entry.value if entry.common else end - entry.value)
         for section in self.sections[1:]:
             number = self.symbol_count + section.index
             yield Symbol(
