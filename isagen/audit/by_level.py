@@ -105,13 +105,7 @@ def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Coll
     for number in range(len(code)):
         if number in testing or number in choices or within(plt, code.start(number)):
             continue
-        relocatable = subject.binary.relocatable
-        targets = (
-            (reference.target for reference in references.of(number))
-            if relocatable
-            else references.possible_targets(number)
-        )
-        reached.update(starts[target] for target in targets if target in starts)
+        reached.update(starts[target] for target in references.possible_targets(number) if target in starts)
     return reached
 
 

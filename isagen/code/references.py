@@ -205,10 +205,13 @@ class References:
         return next((reference.address for reference in references if reference.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
 
     def possible_targets(self, number: int) -> Iterator[int]:
-        """Yield the addresses to which a function of a linked file may refer.
+        """Yield the addresses to which a function may refer.
 
-        For an entry of the PLT or a pointer in the GOT, yield the address of the target, if this file defines it.
+        In a linked file, for an entry of the PLT or a pointer in the GOT, yield the target's address if it is known.
         """
+        if self._binary.relocatable:
+            yield from (resolved.target for resolved in self.of(number))
+            return
         for address in self.code.operand_addresses(number):
             if not self._functions.is_code(address):
                 yield self._pointers.follow(address).address or address
