@@ -89,7 +89,8 @@ class RowDecoder(Decoder, ABC):
     def __init__(self, abi: Abi) -> None:
         self.abi = abi
         self.encodings = Encodings(FOLDER / self.name, self.key)
-        self.end_codes = {code for code, form in enumerate(self.forms()) if form.mnemonic.startswith(self.ends)}
+        ends = (code for code, form in enumerate(self.forms()) if form.mnemonic.startswith(self.ends))
+        self.stops: Mapping[int, Kind] = {**dict.fromkeys(ends, Kind.END), INVALID: Kind.INVALID}
         self.argument_registers = [int(name[1:]) for name in abi.arguments]
         self.preserved_registers = {int(name[1:]) for name in abi.preserved}
 

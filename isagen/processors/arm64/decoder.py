@@ -68,10 +68,8 @@ class Arm64Decoder(RowDecoder):
             self.forget(addresses, word)
             return BRANCHES.get(word & 0xFC000000, Kind.BRANCH), target
         code = self.encodings[word]
-        if code == INVALID:
-            return Kind.INVALID, 0
-        if code in self.end_codes:
-            return Kind.END, 0
+        if code in self.stops:
+            return self.stops[code], 0
         if word >> 25 == 0x6B:
             return self.through_register(word, word >> 5 & 31, addresses)
         if word & 0xFFFFF000 == 0xD5380000:  # MRS of an ID register, which Linux emulates

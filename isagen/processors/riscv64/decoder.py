@@ -9,7 +9,7 @@ from copy import copy
 from ...binary.reader import Binary, numbers_of
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import Abi, Codes, Decoder, Kind
-from ..row_decoder import INVALID, NO_WORD, Instruction, RowDecoder, Step
+from ..row_decoder import NO_WORD, Instruction, RowDecoder, Step
 from . import fields as f
 
 FLOATS = "zve32f"  # LLVM's name of the feature that floating-point vector instructions need
@@ -121,10 +121,8 @@ class RiscvDecoder(RowDecoder):
             kind = Kind.CALL if through.link in f.LINKS else Kind.JUMP
             return kind, at + (f.upper(first) or 0) + through.offset & MASK
         code = self.encodings[word]
-        if code == INVALID:
-            return Kind.INVALID, 0
-        if code in self.end_codes:
-            return Kind.END, 0
+        if code in self.stops:
+            return self.stops[code], 0
         target, through = f.branch_target(word, at), f.through(word)
         if target is not None:
             self.forget(addresses, word)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..addresses import MASK, NOTHING, Addresses, Found
 from ..decoding import SMALL, Abi, Kind
-from ..row_decoder import INVALID, NO_WORD, RowDecoder, Step
+from ..row_decoder import NO_WORD, RowDecoder, Step
 from . import fields as f
 
 TRAP = 2  # the distance of a branch into its own second half: compilers write such a branch as a trap
@@ -45,10 +45,8 @@ class S390xDecoder(RowDecoder):
 
     def reference(self, word: int, at: int, addresses: Addresses, linked: bool, fixed: bool) -> Found:
         code = self.encodings[word]
-        if code in self.end_codes:
-            return Kind.END, 0
-        if code == INVALID:
-            return Kind.INVALID, 0
+        if code in self.stops:
+            return self.stops[code], 0
         if code in self._questions:
             return Kind.CPU_CHECK, 0
         operation, target = f.operation(word), f.branch_target(word, at)
