@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..binary.mangling import demangle
-from ..model.errors import AuditError, did_you_mean
+from ..model.errors import AuditError
 from ..model.names import name_in_source
 from ..model.record import Allowance, matches
 from ..model.toml import Section, read_toml
@@ -58,7 +58,8 @@ def _read(path: Path) -> list[Entry]:
 
 
 def _entry(section: Section, path: str, number: int) -> Entry:
-    kinds = tuple(dict.fromkeys(_kind(section, word) for word in section.strings("kind", ())))
+    kinds = tuple(dict.fromkeys(word.strip().lower() for word in section.strings("kind", ())))
+    section.check("kind", "kind of finding", kinds, KINDS)
     entry = section.record(Entry, path=path, number=number, kinds=kinds)
     if not entry.reason.strip():
         raise section.fail("reason", "is empty", "say why the code is safe, or why it never runs")
@@ -70,13 +71,6 @@ def _entry(section: Section, path: str, number: int) -> Entry:
     if not entry.symbol and not entry.file.strip("*?/"):
         raise section.fail("symbol", "is missing", "name functions, or files by `file`: an entry cannot allow all")
     return entry
-
-
-def _kind(section: Section, word: str) -> str:
-    kind = word.strip().lower()
-    if kind not in KINDS:
-        raise section.fail("kind", f"there is no kind of finding {word!r}", did_you_mean(kind, KINDS))
-    return kind
 
 
 def without_allowed(result: Result, entries: Sequence[Entry]) -> Result:
