@@ -25,7 +25,6 @@ class Image(Coff):
     unreadable = "is not a PE file that can be read: "
     relocatable = False
     starts = staticmethod(c.is_image)
-    architecture_of = staticmethod(c.architecture_of_image)
 
     def _read(self) -> None:
         place = int.from_bytes(self.data[c.SIGNATURE_AT : c.SIGNATURE_AT + 4], "little") + len(c.SIGNATURE)

@@ -69,25 +69,21 @@ def is_object(head: bytes) -> bool:
     return len(head) >= HEADER.size and int.from_bytes(head[:2], "little") in MACHINES and head[16:18] == b"\0\0"
 
 
-def architecture_of(head: bytes) -> Architecture | None:
-    """Return the architecture in the first bytes of an object."""
-    place = 6 if head.startswith(BIG_START) else 0
-    machine = int.from_bytes(head[place : place + 2], "little")
-    return Architecture("coff", machine, 64, "little", MACHINES.get(machine, f"machine {machine:#x}"))
-
-
 def is_image(head: bytes) -> bool:
     """Return whether a file with these first bytes is a PE file."""
     place = int.from_bytes(head[SIGNATURE_AT : SIGNATURE_AT + 4], "little")
     return head.startswith(IMAGE_MAGIC) and head[place : place + 4] == SIGNATURE
 
 
-def architecture_of_image(head: bytes) -> Architecture:
-    """Return the architecture in the first bytes of a PE file."""
-    place = int.from_bytes(head[SIGNATURE_AT : SIGNATURE_AT + 4], "little") + len(SIGNATURE)
+def architecture_of(head: bytes) -> Architecture:
+    """Return the architecture in the first bytes of an object or a PE file."""
+    format, names, place = "coff", MACHINES, 6 if head.startswith(BIG_START) else 0
+    if is_image(head):
+        format, names = "pe", IMAGE_MACHINES
+        place = int.from_bytes(head[SIGNATURE_AT : SIGNATURE_AT + 4], "little") + len(SIGNATURE)
     machine = int.from_bytes(head[place : place + 2], "little")
-    shown = IMAGE_MACHINES.get(machine, f"machine {machine:#x}")
-    return Architecture("pe", machine, 64 if machine in MACHINES else 32, "little", shown)
+    shown = names.get(machine, f"machine {machine:#x}")
+    return Architecture(format, machine, 64 if machine in MACHINES else 32, "little", shown)
 
 
 def code_section(level: str) -> str:
