@@ -144,7 +144,7 @@ class Initialisers:
             yield owner, target, name
             references = self.objects[owner].subject.references
             shared = self._shared_name(owner, target)
-            if not (name or references.code.functions.is_code(target) or (shared and not mangling.is_type(shared))):
+            if not (name or references.code.binary.is_code(target) or (shared and not mangling.is_type(shared))):
                 pointed = references.reachable_from(target, searched.setdefault(owner, set()))
                 waiting += [(owner, *pointer) for pointer in pointed]
 
@@ -171,7 +171,7 @@ class Initialisers:
         A destructor whose address the code takes `direct`ly does not count: the address is for a call at exit.
         """
         code = self.objects[index].subject.code
-        if not code.functions.is_code(target):
+        if not code.binary.is_code(target):
             return False
         entry = code.entry(target)
         in_jump_table = index in self._reached and entry in self._reached[index].when and code.start(entry) != target
@@ -226,7 +226,7 @@ class Initialisers:
         """Return the name of the variable at an address if code outside the level may use it; "" otherwise."""
         subject = self.objects[index].subject
         variables, section = subject.code.variables, subject.binary.section_at(target)
-        if section is None or section.constant or subject.code.functions.is_code(target):
+        if section is None or section.constant or subject.binary.is_code(target):
             return ""
         symbol = variables.symbol_at(target)
         is_own = symbol is None or symbol.binding not in MERGEABLE or symbol.name in self.private_names

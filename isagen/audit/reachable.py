@@ -190,7 +190,7 @@ class ReachableCode:
                 if reference.kind is not Kind.ADDRESS or not target or target in seen:
                     continue
                 seen.add(target)
-                is_code = code.functions.is_code(target)
+                is_code = code.binary.is_code(target)
                 pointed = [(target, "")] if is_code else references.reachable_from(target, searched)
                 entries = [code.entry(address) for address, _ in pointed]
                 first = next((entry for entry in entries if self._unreached_beyond(entry)), None)

@@ -145,6 +145,11 @@ class Binary:
         section = sections[index] if index >= 0 else None
         return section if section is not None and address < section.address + section.size else None
 
+    def is_code(self, address: int) -> bool:
+        """Return whether code is at an address."""
+        section = self.section_at(address)
+        return section is not None and section.executable
+
     def content(self, section: Section) -> bytes:
         """Return a section's bytes; none if it has no content in the file."""
         return self.data[section.offset : section.offset + section.stored]

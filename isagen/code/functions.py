@@ -23,11 +23,11 @@ class Functions:
     def __init__(self, binary: Binary) -> None:
         self.binary = binary
         self.starts, self.sizes, self.numbers = array("Q"), array("Q"), array("I")
-        executable = {s.index: s for s in binary.sections if s.executable and self.is_code(s.address)}
+        executable = {s.index: s for s in binary.sections if s.executable and binary.is_code(s.address)}
         named: list[Candidate] = []
         for symbol in binary.symbols():
             # A symbol such as `etext` is after the last byte of its section.
-            if symbol.section not in executable or not self.is_code(symbol.address):
+            if symbol.section not in executable or not binary.is_code(symbol.address):
                 continue
             local = symbol.binding == Binding.LOCAL
             if symbol.kind in CODE_KINDS or (symbol.kind == SymbolKind.LABEL and not local):
@@ -72,14 +72,9 @@ class Functions:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def is_code(self, address: int) -> bool:
-        """Return whether code is at an address."""
-        section = self.binary.section_at(address)
-        return section is not None and section.executable
-
     def at(self, address: int) -> int:
         """Return the number of the last function that starts at or before an address; -1 if no code is there."""
-        return bisect_right(self.starts, address) - 1 if self.is_code(address) else -1
+        return bisect_right(self.starts, address) - 1 if self.binary.is_code(address) else -1
 
     def starting_at(self, address: int) -> int:
         """Return the number of the function that starts at an address; -1 if none does."""

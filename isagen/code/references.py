@@ -84,11 +84,11 @@ class References:
         If two arguments are the ends of an array, yield the targets of the pointers in the array instead.
         """
         ends = sorted(address for address, _ in arguments if self._binary.section_at(address) is not None)
-        if len(ends) == len(arguments) == 2 and not any(map(self._functions.is_code, ends)):
+        if len(ends) == len(arguments) == 2 and not any(map(self._binary.is_code, ends)):
             yield from self._between(*ends)
             return
         for address, name in arguments:
-            yield address if self._functions.is_code(address) else 0, name
+            yield address if self._binary.is_code(address) else 0, name
 
     def _takes_callbacks(self, resolved: ResolvedReference) -> bool:
         return resolved.name in self._callbacks and resolved.kind is not Kind.ADDRESS
@@ -213,7 +213,7 @@ class References:
             yield from (resolved.target for resolved in self.of(number))
             return
         for address in self.code.operand_addresses(number):
-            if not self._functions.is_code(address):
+            if not self._binary.is_code(address):
                 yield self._pointers.follow(address).address or address
             else:
                 yield self.resolve_plt(address)[0] if within(self._tables, address) else address
@@ -249,7 +249,7 @@ class References:
             seen.add(start)
             for target, name in self._between(start, end):
                 yield target, name
-                if not name and not self._functions.is_code(target):
+                if not name and not self._binary.is_code(target):
                     waiting.append(target)
 
     def _between(self, start: int, end: int) -> Iterator[tuple[int, str]]:

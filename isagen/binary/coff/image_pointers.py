@@ -76,18 +76,14 @@ class ImagePointers(Pointers[Image]):
                 arrays.append((section.address, section.address + len(image.content(section))))
             elif section.in_file and section.constant and section.size:
                 for found in marked.finditer(image.content(section)):
-                    if all(map(self._is_code, (word for (word,) in c.POINTER.iter_unpack(found[1])))):
+                    if all(map(image.is_code, (word for (word,) in c.POINTER.iter_unpack(found[1])))):
                         arrays.append((section.address + found.start(1), section.address + found.end(1)))
         return arrays
 
     def _function(self, slot: int) -> int:
         """Return the address of the function to which the pointer at `slot` leads; 0 if it leads to none."""
         address = self._file.word_at(slot)
-        return address if self._is_code(address) else 0
-
-    def _is_code(self, address: int) -> bool:
-        section = self._file.section_at(address)
-        return section is not None and section.executable
+        return address if self._file.is_code(address) else 0
 
     @cached_property
     def slot_ranges(self) -> list[tuple[int, int]]:

@@ -129,8 +129,7 @@ class MachoImage(Macho):
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         for start in sorted(self._function_starts):
-            section = self.section_at(start)
-            if section is not None and section.executable:
+            if self.is_code(start):
                 yield start, self._size(start)
 
     # ---- levels
