@@ -8,7 +8,7 @@ from pathlib import Path
 
 from isagen.binary.elf.pointers import LoadedElf
 from isagen.code.code import Code
-from isagen.processors.arm64.abi import ELF
+from isagen.processors.arm64 import ELF
 from isagen.processors.arm64.decoder import Arm64Decoder
 from isagen.processors.features import read_features
 from isagen.processors.instructions import have, normal_name

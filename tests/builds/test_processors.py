@@ -22,7 +22,7 @@ from isagen.processors.machines import Machine as ThisSystem
 from isagen.processors.processor import DecodableCode, Processor
 from isagen.processors.sources import Condition, Source
 from isagen.processors.table import Table, load_table
-from isagen.processors.x86.abi import ELF
+from isagen.processors.x86 import ELF
 from support.model import build_of, write_dispatch
 from support.projects import need
 

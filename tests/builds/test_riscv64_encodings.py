@@ -4,7 +4,7 @@ import random
 import subprocess
 
 from isagen.processors.features import read_features
-from isagen.processors.riscv64.abi import ELF
+from isagen.processors.riscv64 import ELF
 from isagen.processors.riscv64.decoder import RiscvDecoder
 from support.llvm_mc import LlvmMc
 from support.projects import need

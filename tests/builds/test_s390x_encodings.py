@@ -2,7 +2,7 @@
 
 import random
 
-from isagen.processors.s390x.abi import ELF
+from isagen.processors.s390x import ELF
 from isagen.processors.s390x.decoder import S390xDecoder
 from isagen.processors.s390x.fields import BITS, size
 from support.llvm_mc import LlvmMc

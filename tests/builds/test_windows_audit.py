@@ -14,7 +14,7 @@ from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
 from isagen.binary.coff.image_pointers import PeImage
 from isagen.binary.coff.sealing import CoffObject
-from isagen.processors.x86.abi import COFF
+from isagen.processors.x86 import COFF
 from support import clang_cl
 from support.platforms import WINDOWS, for_windows
 from support.projects import Project, need

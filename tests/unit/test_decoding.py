@@ -7,8 +7,7 @@ from isagen.model.errors import AuditError
 from isagen.processors.decoding import Kind
 from isagen.processors.registry import decoder_of, is_decoded
 from isagen.processors.s390x import fields as s390x
-from isagen.processors.x86 import decoder
-from isagen.processors.x86.abi import ELF
+from isagen.processors.x86 import ELF, decoder
 
 
 def head(bits=64, order="little", machine=62):
