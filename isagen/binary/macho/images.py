@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 
 from ...model.names import level_of_name
@@ -30,7 +30,7 @@ class MachoImage(Macho):
 
     unreadable = "is not a Mach-O file that can be read: "
     relocatable, fixed, names_tell_levels = False, False, True
-    starts = staticmethod(m.is_image)
+    starts = staticmethod(partial(m.is_macho, kinds=m.LINKED))
 
     def _read(self) -> None:
         super()._read()

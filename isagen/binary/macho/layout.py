@@ -61,27 +61,15 @@ ADDEND = {ARM64: 10}
 FROM_END = {X86_64: {1, 2, 3, 4, 6, 7, 8, 9}, ARM64: set[int]()}
 
 
-def is_object(head: bytes) -> bool:
-    """Return whether a file with these first bytes is an object for a processor of `MACHINES`."""
-    return _kind(head) == OBJECT
-
-
-def is_image(head: bytes) -> bool:
-    """Return whether a file with these first bytes is a program, library or bundle for a processor of `MACHINES`."""
-    return _kind(head) in LINKED
-
-
-def _kind(head: bytes) -> int:
-    if not head.startswith(MAGIC) or len(head) < HEADER.size or _number(head, 4) not in MACHINES:
-        return 0
-    return _number(head, 12)
+def is_macho(head: bytes, kinds: tuple[int, ...]) -> bool:
+    """Return whether a file with these first bytes is of one of the `kinds`, for a processor of `MACHINES`."""
+    if len(head) < HEADER.size:
+        return False
+    magic, machine, _, kind, *_ = HEADER.unpack_from(head)
+    return magic == MAGIC and machine in MACHINES and kind in kinds
 
 
 def architecture_of(head: bytes) -> Architecture | None:
     """Return the architecture in the first bytes of a file."""
-    machine = _number(head, 4)
+    machine = int.from_bytes(head[4:8], "little")
     return Architecture("macho", machine, 64, "little", MACHINES.get(machine, f"machine {machine:#x}"))
-
-
-def _number(head: bytes, place: int) -> int:
-    return int.from_bytes(head[place : place + 4], "little")

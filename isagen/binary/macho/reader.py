@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -129,7 +130,7 @@ class Macho(Binary):
     format = "macho"
     unreadable = "is not a Mach-O object that can be read: "
     sections: tuple[Section, ...]
-    starts = staticmethod(m.is_object)
+    starts = staticmethod(partial(m.is_macho, kinds=(m.OBJECT,)))
     architecture_of = staticmethod(m.architecture_of)
 
     def _read(self) -> None:
