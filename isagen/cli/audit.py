@@ -19,7 +19,7 @@ from ..audit.records import Baseline, Baselines
 from ..audit.report import summary_text, text_of
 from ..audit.targets import audit_each, require_audited
 from ..model.errors import AuditError, did_you_mean
-from ..processors.registry import baseline_tables
+from ..processors.registry import PROCESSORS
 from ..processors.table import load_table
 from .output import flush, standard_output, wrapped
 from .parser import Commands
@@ -125,7 +125,7 @@ def _baselines(option: str | None) -> Baselines:
 
     Raises `AuditError` if no processor has the level of --baseline.
     """
-    tables = [load_table(name, Path.cwd(), "--baseline") for name in baseline_tables()]
+    tables = [load_table(name, Path.cwd(), "--baseline") for name in (p.baseline_table for p in PROCESSORS) if name]
     wanted = re.sub("[-.]", "_", (option or "").upper())
     names = [name for table in tables for name in table.names()]
     if option is not None and wanted not in names:

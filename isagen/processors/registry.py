@@ -39,11 +39,6 @@ def audited_processor() -> Processor:
     return next(processor for processor in PROCESSORS if processor.decodable is not None)
 
 
-def baseline_tables() -> list[str]:
-    """Return the names of the tables whose levels are the baselines that an audit can name."""
-    return [processor.baseline_table for processor in PROCESSORS if processor.baseline_table]
-
-
 def is_decoded(architecture: Architecture) -> bool:
     """Return whether a decoder for an architecture exists."""
     return _decoding(architecture) is not None

@@ -160,7 +160,7 @@ def test_the_machine_code_of_each_calling_convention(tmp_path, name, convention)
 
 
 def test_the_code_of_this_process_is_the_one_that_runs():
-    assert sys.platform == "win32" or machine_code.own_code() is machine_code.SYSTEM_V_64
+    assert sys.platform == "win32" or machine_code.OWN is machine_code.SYSTEM_V_64
 
 
 def test_a_process_of_32_bits_is_refused(monkeypatch):

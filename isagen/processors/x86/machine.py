@@ -17,7 +17,7 @@ from ...model.errors import CpuError
 from ...model.toml import Section
 from ..machines import Machine
 from ..sources import Source, SourceKind
-from .machine_code import ExecutableMemory, own_code
+from .machine_code import OWN, ExecutableMemory
 
 REGISTERS = ("eax", "ebx", "ecx", "edx")
 CPUID = SourceKind(
@@ -101,9 +101,8 @@ class ThisMachine(X86Machine):
     def __init__(self) -> None:
         if ctypes.sizeof(ctypes.c_void_p) == 4:
             raise CpuError("a 32-bit process cannot read the CPU's features", remedy="run isagen with a 64-bit Python")
-        code = own_code()
         try:
-            self._memory = ExecutableMemory(code.cpuid + code.xgetbv)
+            self._memory = ExecutableMemory(OWN.cpuid + OWN.xgetbv)
         except OSError as problem:
             raise CpuError(
                 f"the OS allows no executable memory, from which CPUID would be called: {problem.strerror}",
@@ -112,7 +111,7 @@ class ThisMachine(X86Machine):
             ) from None
         address = self._memory.address
         self._cpuid = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)(address)
-        self._xgetbv = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint32)(address + len(code.cpuid))
+        self._xgetbv = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint32)(address + len(OWN.cpuid))
 
     def cpuid(self, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
         """Return (eax, ebx, ecx, edx)."""
