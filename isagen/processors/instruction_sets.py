@@ -20,7 +20,6 @@ class InstructionSets:
         self.decoder = decoder
         self.rules = features.instructions
         self.having = features.having
-        self._order = {name: place for place, name in enumerate(self.rules.features)}
         self._needs = decoder.needs(self.rules)
         self._beyond: dict[frozenset[str], Codes] = {}
         codes_of = decoder.codes_of
@@ -51,8 +50,8 @@ class InstructionSets:
         names = frozenset(map(normal_name, allowed))
         every = {name for code in codes for name in self._needs.get(code, ())}
         needed = {name for name in every if not have(names, [name])}
-        order = self._order
-        return tuple(sorted(needed, key=lambda name: (order.get(name, len(order)), name)))
+        known = [name for name in self.rules.features if name in needed]
+        return (*known, *sorted(needed.difference(known)))
 
 
 @cache
