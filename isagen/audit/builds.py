@@ -18,7 +18,7 @@ from .binaries import audit_linked
 from .build_objects import BuildObjects, linked_objects
 from .files import Progress, files_in
 from .findings import Result, failed_result
-from .records import Baseline, Baselines, baseline_of, records_of, records_of_build
+from .records import Baseline, Baselines, baseline_of, records_of_build
 
 # Ends of the names of folders that contain no targets, such as folders of objects and isagen's copy of itself.
 WITHOUT_TARGETS = (".p", TOOL_FOLDER, "meson-private", "meson-info", "meson-logs", "CMakeFiles", "__pycache__")
@@ -48,7 +48,7 @@ def audit_build(folder: Path, baselines: Baselines, progress: Progress) -> Itera
         undecoded = not_decoded(path, str(path))
         try:
             with open_binary(path) as binary:
-                if binary.relocatable or not (records_of(binary) or (undecoded and binary.notes(MATRIX_OWNER))):
+                if binary.relocatable or not (binary.records() or (undecoded and binary.notes(MATRIX_OWNER))):
                     continue
                 any_audited = True
                 if unaudited := undecoded or without_code(binary):
@@ -90,7 +90,7 @@ def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: 
     If none of the `plans` has one, the file is audited without objects. But if a plan is unreadable, such as a stale
     one of an earlier isagen, raises `PlanError` instead.
     """
-    records = records_of(binary)
+    records = binary.records()
     texts = {record.to_json() for record in records}
     unread: PlanError | None = None
     for plan_path in plans:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..binary.formats import system_of
 from ..binary.reader import Binary
 from ..model.plan import Build
-from ..model.record import RECORD_OWNER, Record, record_from_json
+from ..model.record import Record
 from ..processors.features import features_of, read_features
 from ..processors.instruction_sets import InstructionSets
 from ..processors.instructions import normal_name
@@ -61,11 +61,6 @@ def baseline_of(binary: Binary, baselines: Baselines) -> Baseline:
         return baseline
     shown = f"{baseline.name}, with the features of every CPU that runs {system}"
     return replace(baseline, name=shown, features=(*baseline.features, *more))
-
-
-def records_of(binary: Binary) -> list[Record]:
-    """Return the records in a file, one for each project of isagen that is linked into it."""
-    return [record_from_json(text, binary.shown) for text in binary.notes(RECORD_OWNER)]
 
 
 def records_of_build(build: Build) -> list[Record]:

@@ -17,7 +17,7 @@ from .binaries import audit_foreign, audit_linked
 from .builds import audit_build, audit_with_plans, build_of, is_build, not_decoded, without_code
 from .files import UNIVERSAL, WHEELS, Progress, archive_reason, files_in, other_format, packed_names, split, unpacked
 from .findings import Result, failed_result
-from .records import Baselines, baseline_of, records_of
+from .records import Baselines, baseline_of
 
 
 def audit_each(targets: Sequence[Path], baselines: Baselines, progress: Progress = lambda *_: None) -> Iterator[Result]:
@@ -174,7 +174,7 @@ class _Audit:
                 if debug := without_code(binary):
                     return debug
                 root, baseline = build_of(path), baseline_of(binary, self.baselines)
-                records = records_of(binary)
+                records = binary.records()
                 if binary.relocatable and (records or binary.levels or (root and any(plans_in(root)))):
                     remedy = "audit the build folder, or what the object is linked into"
                     raise AuditError("is an object of a build of isagen", where=shown, remedy=remedy)

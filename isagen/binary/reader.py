@@ -16,6 +16,7 @@ from typing import Any, Generic, Literal, Self, TypeVar, cast
 
 from ..model.errors import AuditError
 from ..model.files import AnyPath, mapped
+from ..model.record import RECORD_OWNER, Record, record_from_json
 from .contents import UNDEFINED, Architecture, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
 from .notes import notes_of
 
@@ -205,6 +206,10 @@ class Binary:
         """Return the texts of the notes of `owner`."""
         contents = (self.content(section) for section in self.sections if section.noted)
         return [text for content in contents for text in notes_of(content, owner, self.byteorder)]
+
+    def records(self) -> list[Record]:
+        """Return the records in the file, one for each project of isagen that is linked into it."""
+        return [record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER)]
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
         """Yield (address, size in bytes) of each function in the tables for unwinding the stack.

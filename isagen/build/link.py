@@ -13,7 +13,6 @@ from pathlib import Path
 from ..audit.binaries import audit_linked
 from ..audit.build_objects import BuildObjects, linked_objects
 from ..audit.findings import WARNINGS, Result
-from ..audit.records import records_of
 from ..binary.contents import CODE_KINDS
 from ..binary.formats import is_binary, is_library_name, is_object_name, open_binary
 from ..binary.reader import Binary
@@ -96,7 +95,7 @@ def _audit(plan: Plan, folder: Path, linking: Linking, output: str, objects: Bui
     with open_binary(output) as binary:
         if binary.relocatable:
             return None  # the final link is audited
-        records = records_of(binary)
+        records = binary.records()
         if not records:
             check_unrecorded(plan, folder, binary, map(Path, _inputs(linking.words)))
             return None  # a target without kernels may have the same link arguments

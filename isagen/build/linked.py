@@ -10,7 +10,7 @@ from pathlib import Path
 from ..audit.binaries import NAMELESS
 from ..audit.builds import audit_with_plans, build_of
 from ..audit.findings import Result
-from ..audit.records import NO_LIMIT, records_of
+from ..audit.records import NO_LIMIT
 from ..binary.formats import is_archive, is_binary, open_binary
 from ..model.errors import BuildError
 from ..model.files import write_atomically
@@ -61,7 +61,7 @@ def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) 
     if not is_binary(file):
         raise BuildError("is in isa_links, and is no linked file", where=file, remedy=remedy)
     with open_binary(file) as binary:
-        if binary.relocatable or not records_of(binary):
+        if binary.relocatable or not binary.records():
             for plan in plans:
                 check_unrecorded(read_plan(plan).plan, plan.parent, binary, map(Path, inputs))
             raise BuildError("is in isa_links, and contains no record of isagen", where=file, remedy=remedy)

@@ -8,7 +8,6 @@ from itertools import pairwise
 from struct import Struct
 from typing import Any
 
-from ...model.record import RECORD_OWNER, record_from_json
 from ..contents import Binding, Section, Symbol, SymbolKind
 from ..reader import END, entries_of
 from . import layout as c
@@ -99,8 +98,7 @@ class Image(Coff):
 
     def _read_levels(self) -> None:
         """Set `levels`, and `_levels`: each level in the records, by the name of the section that contains its code."""
-        records = [record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER)]
-        names = dict.fromkeys(name for record in records for name in record.levels)
+        names = dict.fromkeys(name for record in self.records() for name in record.levels)
         self._levels = {c.code_section(name): name for name in names}
         if len(self._levels) < len(names):
             raise self.fail("two of its levels have the same section name: rename one of these levels in its table")

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from itertools import chain
 
 from ...model.names import level_of_name
-from ...model.record import RECORD_OWNER, record_from_json
 from ..contents import Binding, RelocationTypes, Section, Symbol, SymbolKind
 from ..reader import END, entries_of
 from . import layout as m
@@ -140,8 +139,7 @@ class MachoImage(Macho):
 
         The level is "" if one of the function's names shows none.
         """
-        records = (record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER))
-        names = {level.lower(): level for record in records for level in record.levels}
+        names = {level.lower(): level for record in self.records() for level in record.levels}
         functions = (s for s in self.symbols() if s.kind == SymbolKind.FUNCTION and s.defined) if names else ()
         found = sorted(
             ((s.address, (names.get(level_of_name(s.name), ""), s.section)) for s in functions), reverse=True
