@@ -14,8 +14,11 @@ from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
 from isagen.binary.coff.image_pointers import PeImage
 from isagen.binary.coff.sealing import CoffObject
+from isagen.binary.notes import note_of
+from isagen.model.record import RECORD_OWNER
 from isagen.processors.x86 import COFF
 from support import clang_cl
+from support.model import record_of
 from support.platforms import WINDOWS, for_windows
 from support.projects import Project, need
 
@@ -151,6 +154,13 @@ def result_of(path: Path) -> Result:
     """The audit of a file by the baseline of x86-64."""
     (result,) = audit_each([path], {"x86": Baseline("x86-64", ())})
     return result
+
+
+def test_an_object_with_a_record_is_of_a_build(library, tmp_path):
+    values = ", ".join(map(str, note_of(RECORD_OWNER, record_of().to_json().encode())))
+    text = f'__attribute__((used, section(".isagen"), aligned(4))) static const char record[] = {{ {values} }};'
+    path = library(text, "-c")
+    assert "is an object of a build of isagen" in result_of(path.rename(tmp_path / "record.obj")).judged
 
 
 def test_another_reader_finds_the_same_tables(library):
