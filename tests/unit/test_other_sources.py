@@ -36,6 +36,8 @@ ARCHSPEC = {
     "zen6": "zen-6",
 }
 NOT_OURS = {"flush_l1d", "tsc_adjust"}  # for the kernel of an OS
+# Errors of Clang's cpuid.h, which GCC's does not have: the bit of UMIP for PKU, and the register EAX for PTWRITE.
+WRONG_IN_CLANG = {"pku", "ptwrite"}
 
 
 @pytest.mark.parametrize("name", ARCHSPEC)
@@ -77,3 +79,21 @@ def test_gccs_list_of_options_and_its_macros_agree(table, command):
             assert len(state) > 60
             on = {name for name, feature in FEATURES.features.items() if name in state and feature.is_on(macros)}
             assert {name for name, enabled in state.items() if enabled} == on
+
+
+@pytest.mark.parametrize("command", ["clang-14", "clang-22"])
+def test_clangs_cpuid_header_has_the_same_bits(command):
+    """Recordings do not show a wrong bit: their registers are computed from the bits in features.toml."""
+    need(command)
+    asked = subprocess.run([command, "-print-resource-dir"], capture_output=True, text=True, check=True)
+    ours = tomllib.loads((ROOT / "isagen/processors/x86/features.toml").read_text(encoding="utf-8"))["features"]
+    place, compared = (0, 0, ""), 0
+    for line in (Path(asked.stdout.strip()) / "include/cpuid.h").read_text(encoding="utf-8").splitlines():
+        if heading := re.search(r"Features in %(e.x) for leaf (\w+)(?: sub-leaf (\d))?", line):
+            place = int(heading[2], 0), int(heading[3] or 0), heading[1]
+        elif bit := re.match(r"#define bit_(\w+) +(0x[0-9a-f]{8})", line, re.IGNORECASE):
+            name = NAMES.get(normal_name(bit[1]), "")
+            if "cpuid" in ours.get(name, {}) and name not in WRONG_IN_CLANG:
+                compared += 1
+                assert ours[name]["cpuid"] == [*place, int(bit[2], 0).bit_length() - 1], name
+    assert compared > 60
