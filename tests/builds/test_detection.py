@@ -280,6 +280,7 @@ def test_the_command_agrees_with_the_extension_of_the_kernels(x86):
 
     said = json.loads(cpu_command("--levels", "--format", "json"))
     assert said["table"] == "x86"
+    assert said["levels"].keys() == isa.levels.keys(), "the installed kernels have other levels: pip install ./python"
     assert {name: level["supported"] for name, level in said["levels"].items()} == {
         name: supported for name, (_, supported, _) in isa.levels.items()
     }
