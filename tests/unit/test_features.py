@@ -59,6 +59,12 @@ def test_an_own_feature_that_is_replaced_keeps_its_place(tmp_path):
         load_table("own.toml", tmp_path)
 
 
+def test_every_part_of_avx512_implies_its_foundation():
+    found = read_features("x86")
+    parts = {name for name in found.features if name.startswith("avx512_")} - {"avx512_f"}
+    assert {name for name in parts if "avx512_f" not in found.implied.get(name, ())} == set()
+
+
 @pytest.mark.parametrize("name", processor_names())
 def test_a_features_file_names_features_and_states_that_it_has(name):
     found = read_features(name)
