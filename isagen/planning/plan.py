@@ -24,7 +24,7 @@ from .cells import (
     without_contained,
 )
 from .config import Config
-from .kernels import check_kernels, copy_names, settings_of
+from .kernels import Settings, check_kernels, copy_names, settings_of
 from .levels import OPTION, aliases_of, level_words, select_levels
 
 UNSEALED = "by the Meson option isa_seal: unsealed, the linker would use the lowest level's functions for all levels"
@@ -73,44 +73,21 @@ def make_plan(
     check_kernels(kernels, config, other_kernels, module)
     names, generated = copy_names(kernels, kernel_set), generated or {}
     by_project = _disabled(config.levels, table, f"{config.shown}: {config.levels_key}")
-    by_packager = _by_packager(option_levels, table, native)
-    languages = {language_of(source) for source in kernels}
-    defines = {
-        (level, language): [f"-D{macro}" for macro in table.defines(level, lacking_levels(language, verdicts))]
-        for language in languages
-        for level in table.names()
-    }
+    disabled = _by_packager(option_levels, table, native) | by_project
+    with_macros = {}
+    for (level, language), verdict in verdicts.items():
+        macros = table.defines(level, lacking_levels(language, verdicts))
+        with_macros[level, language] = replace(verdict, flags=(*verdict.flags, *(f"-D{macro}" for macro in macros)))
     rows = []
     for source in kernels:
-        language, name, settings = language_of(source), names[source], settings_of(source, config)
-        args = settings.args or ()
-        disabled = by_packager | by_project
-        if settings.levels is not None:
-            where = settings.keys["levels"]
-            disabled = _disabled(settings.levels, table, where, lowest_too=False, by=ENTRY) | disabled
-        if not sealed and not takes_macros(source):
-            # Without the seal, the linker merges the global functions of all levels. C and C++ functions can be static.
-            disabled |= {level: Cell(level, DISABLED, UNSEALED) for level in table.names()[1:]}
-        cells = tuple(
-            disabled.get(level) or _cell(level, verdicts[level, language], (*defines[level, language], *args), name)
-            for level in table.names()
-        )
-        if settings.register:
-            cells = tuple(with_shim(source, cell) for cell in cells)
-        if cells[0].verdict == UNAVAILABLE:
-            raise ConfigError(
-                f"{table.lowest.name} cannot be built for {source}: {cells[0].reason}",
-                where=f"table {table.name}",
-                remedy="use a compiler that has it, or another table; if the kernel is for higher levels only, name "
-                "these in isa.toml",
-            )
+        settings = settings_of(source, config)
         rows.append(
             KernelRow(
                 source=source,
                 shown_path=generated.get(source, posixpath.join(source_root, source)),
-                language=language,
-                args=args,
-                cells=cells,
+                language=language_of(source),
+                args=settings.args or (),
+                cells=_cells(source, names[source], settings, table, with_macros, disabled, sealed),
                 generated=source in generated,
                 header=settings.header,
                 registers=settings.register,
@@ -132,6 +109,34 @@ def make_plan(
         module=module,
         withhold=config.withhold,
     )
+
+
+def _cells(
+    source: str,
+    name: str,
+    settings: Settings,
+    table: Table,
+    verdicts: Mapping[tuple[str, str], Verdict],
+    disabled: Mapping[str, Cell],
+    sealed: bool,
+) -> tuple[Cell, ...]:
+    """Return the cells of one kernel, lowest level first; `disabled` are those that are disabled for every kernel."""
+    language, off = language_of(source), dict(disabled)
+    if settings.levels is not None:
+        off = _disabled(settings.levels, table, settings.keys["levels"], lowest_too=False, by=ENTRY) | off
+    if not sealed and not takes_macros(source):
+        # Without the seal, the linker merges the global functions of all levels. C and C++ functions can be static.
+        off |= {level: Cell(level, DISABLED, UNSEALED) for level in table.names()[1:]}
+    args = settings.args or ()
+    cells = [off.get(level) or _cell(level, verdicts[level, language], args, name) for level in table.names()]
+    if cells[0].verdict == UNAVAILABLE:
+        raise ConfigError(
+            f"{table.lowest.name} cannot be built for {source}: {cells[0].reason}",
+            where=f"table {table.name}",
+            remedy="use a compiler that has it, or another table; if the kernel is for higher levels only, name "
+            "these in isa.toml",
+        )
+    return tuple(with_shim(source, cell) for cell in cells) if settings.register else tuple(cells)
 
 
 def _disabled(words: Iterable[str], table: Table, where: str, lowest_too: bool = True, by: str = "") -> dict[str, Cell]:

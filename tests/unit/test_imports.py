@@ -1,5 +1,6 @@
-"""The rule of imports: isagen keeps it, and the check notices violations."""
+"""The rules of imports and of lengths: isagen keeps them, and the check of imports notices violations."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,14 @@ def test_packages_import_downwards_and_in_no_circle():
 def test_files_import_each_other_in_no_circle():
     """Neither inside functions nor for types alone."""
     assert file_circles(FOUND) == set()
+
+
+def test_modules_and_functions_are_short():
+    """As CONTRIBUTING.md says."""
+    texts = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    functions = (node for text in texts.values() for node in ast.walk(ast.parse(text)) if type(node) is ast.FunctionDef)
+    assert [one.name for one in functions if one.end_lineno - one.lineno >= 60] == []
+    assert [path for path, text in texts.items() if text.count("\n") > 350] == []
 
 
 @pytest.mark.parametrize("where", ["    from .second import two", "if TYPE_CHECKING:\n    from .second import two"])
