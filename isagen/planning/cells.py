@@ -20,6 +20,17 @@ def lacking_levels(language: str, verdicts: Mapping[tuple[str, str], Verdict]) -
     return frozenset(level for (level, one), verdict in verdicts.items() if one == language and not verdict.available)
 
 
+def flags_of_copies(
+    verdicts: Mapping[tuple[str, str], Verdict], table: Table
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the flags of copies, by (level, language): those of an available level, and the definitions of macros."""
+    flags = {}
+    for (level, language), verdict in verdicts.items():
+        macros = table.defines(level, lacking_levels(language, verdicts))
+        flags[level, language] = (*(verdict.flags if verdict.available else ()), *(f"-D{macro}" for macro in macros))
+    return flags
+
+
 def contained_levels(
     languages: Collection[str], verdicts: Mapping[tuple[str, str], Verdict], baseline: Collection[str]
 ) -> frozenset[str]:
@@ -86,15 +97,10 @@ def with_shim(source: str, cell: Cell) -> Cell:
     return replace(cell, shim=f"{name}.stubs.{cell.level}.c")
 
 
-def shim_of(cell: Cell, kernel: KernelRow, verdicts: Mapping[tuple[str, str], Verdict], table: Table) -> Cell:
-    """Return a cell whose copy is the shim of a kernel's `cell`, with the flags of a C copy.
+def shim_of(cell: Cell, kernel: KernelRow, c_flags: tuple[str, ...]) -> Cell:
+    """Return a cell whose copy is the shim of a kernel's `cell`, with `c_flags`, the flags of a C copy at its level.
 
     If C cannot be built at the level, the shim is compiled without the level's flags. This is harmless, because a shim
     contains no code.
     """
-    flags = cell.flags
-    if kernel.language != "c":
-        verdict = verdicts[cell.level, "c"]
-        defines = (f"-D{macro}" for macro in table.defines(cell.level, lacking_levels("c", verdicts)))
-        flags = (*(verdict.flags if verdict.available else ()), *defines)
-    return replace(cell, copy=cell.shim, shim="", flags=flags)
+    return replace(cell, copy=cell.shim, shim="", flags=cell.flags if kernel.language == "c" else c_flags)

@@ -17,6 +17,7 @@ from ..model.plan import BUILT, DISABLED, ENTRY, UNAVAILABLE, Cell, KernelRow, P
 from ..processors.table import Table
 from .cells import (
     contained_levels,
+    flags_of_copies,
     lacking_levels,
     shim_of,
     whole_levels,
@@ -74,10 +75,7 @@ def make_plan(
     names, generated = copy_names(kernels, kernel_set), generated or {}
     by_project = _disabled(config.levels, table, f"{config.shown}: {config.levels_key}")
     disabled = _by_packager(option_levels, table, native) | by_project
-    with_macros = {}
-    for (level, language), verdict in verdicts.items():
-        macros = table.defines(level, lacking_levels(language, verdicts))
-        with_macros[level, language] = replace(verdict, flags=(*verdict.flags, *(f"-D{macro}" for macro in macros)))
+    flags = flags_of_copies(verdicts, table)
     rows = []
     for source in kernels:
         settings = settings_of(source, config)
@@ -87,7 +85,7 @@ def make_plan(
                 shown_path=generated.get(source, posixpath.join(source_root, source)),
                 language=language_of(source),
                 args=settings.args or (),
-                cells=_cells(source, names[source], settings, table, with_macros, disabled, sealed),
+                cells=_cells(source, names[source], settings, table, verdicts, flags, disabled, sealed),
                 generated=source in generated,
                 header=settings.header,
                 registers=settings.register,
@@ -103,7 +101,7 @@ def make_plan(
         override=override,
         levels=tuple(_level_rows(table, rows, verdicts)),
         kernels=tuple(rows),
-        units=tuple(_units(rows, table, copy_options, source_root, kernel_set, verdicts)),
+        units=tuple(_units(rows, table, copy_options, source_root, kernel_set, flags)),
         kernel_set=kernel_set,
         aliases=aliases_of(config, table, override),
         module=module,
@@ -117,6 +115,7 @@ def _cells(
     settings: Settings,
     table: Table,
     verdicts: Mapping[tuple[str, str], Verdict],
+    flags: Mapping[tuple[str, str], tuple[str, ...]],
     disabled: Mapping[str, Cell],
     sealed: bool,
 ) -> tuple[Cell, ...]:
@@ -127,8 +126,10 @@ def _cells(
     if not sealed and not takes_macros(source):
         # Without the seal, the linker merges the global functions of all levels. C and C++ functions can be static.
         off |= {level: Cell(level, DISABLED, UNSEALED) for level in table.names()[1:]}
-    args = settings.args or ()
-    cells = [off.get(level) or _cell(level, verdicts[level, language], args, name) for level in table.names()]
+    cells = []
+    for level in table.names():
+        of_copy = (*flags[level, language], *(settings.args or ()))
+        cells.append(off.get(level) or _cell(level, verdicts[level, language], of_copy, name))
     if cells[0].verdict == UNAVAILABLE:
         raise ConfigError(
             f"{table.lowest.name} cannot be built for {source}: {cells[0].reason}",
@@ -156,12 +157,12 @@ def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] |
     return {level: Cell(level, DISABLED, f"by the {OPTION}{why.get(level, '')}") for level in off}
 
 
-def _cell(level: str, verdict: Verdict, args: tuple[str, ...], name: str) -> Cell:
+def _cell(level: str, verdict: Verdict, flags: tuple[str, ...], name: str) -> Cell:
     """Return the cell of a kernel at one level. The copy of a kernel named a.cpp is a.cpp.AVX2.cpp at AVX2."""
     if not verdict.available:
         return Cell(level, UNAVAILABLE, verdict.reason)
     suffix = posixpath.splitext(name)[1]
-    return Cell(level, BUILT, verdict.reason, (*verdict.flags, *args), f"{name}.{level}{suffix}")
+    return Cell(level, BUILT, verdict.reason, flags, f"{name}.{level}{suffix}")
 
 
 def _level_rows(
@@ -211,7 +212,7 @@ def _units(
     copy_options: CopyOptions,
     source_root: str,
     kernel_set: str,
-    verdicts: Mapping[tuple[str, str], Verdict],
+    flags: Mapping[tuple[str, str], tuple[str, ...]],
 ) -> Iterable[Unit]:
     """Yield units. All copies in a unit have the same level, `args` in isa.toml and folders for quoted includes."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], dict[str, list[Cell]]] = {}
@@ -219,7 +220,9 @@ def _units(
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
         # All C copies of a unit get the flags of its first one. Shims come last, as they contain no code.
-        copies += [(kernel, "c", shim_of(cell, kernel, verdicts, table)) for kernel, cell in built if cell.shim]
+        copies += [
+            (kernel, "c", shim_of(cell, kernel, flags.get((level, "c"), ()))) for kernel, cell in built if cell.shim
+        ]
         for kernel, language, cell in copies:
             key = (level, _quote_folders(kernel, source_root), kernel.args)
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
