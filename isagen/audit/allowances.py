@@ -1,4 +1,4 @@
-"""Applies allowances: of functions by isa.toml, and of findings by the files of `--allow`."""
+"""Applies allowances: isa.toml allows functions and variables, and the files of `--allow` allow findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMELESS = "function at 0x"
 
 
 def names_of(symbol: str) -> frozenset[str]:
-    """Return the names that an entry can use for a function: the linker's and C++'s, with and without suffixes."""
+    """Return the names by which an entry can allow `symbol`: the linker's and C++'s, with and without suffixes."""
     in_source = name_in_source(symbol)  # without the suffix of sealing
     names = (symbol, in_source, in_source.partition(".")[0])  # without compilers' suffixes of parts and clones
     return frozenset((*names, *map(demangle, names)))
@@ -26,13 +26,13 @@ def names_of(symbol: str) -> frozenset[str]:
 
 @dataclass
 class Allowances:
-    """The entries of isa.toml, and the functions that each allowed, by pattern."""
+    """The entries of isa.toml; `used` maps the pattern of each to the functions and variables that it allowed."""
 
     entries: Sequence[Allowance] = ()
     used: dict[str, set[str]] = field(default_factory=dict)
 
     def allows(self, symbol: str) -> bool:
-        """Return whether an entry allows a function or variable. If so, add `symbol` to `used`."""
+        """Return whether an entry allows the function or variable `symbol`. If so, add `symbol` to `used`."""
         names = names_of(symbol) if self.entries else ()
         for entry in self.entries:
             if any(matches(name, entry.symbol) for name in names):
@@ -41,12 +41,12 @@ class Allowances:
         return False
 
     def allowed(self) -> tuple[tuple[str, str, int], ...]:
-        """Return (pattern, reason, number of functions that it allowed) of each entry."""
+        """Return (pattern, reason, number of functions and variables that it allowed) of each entry."""
         return tuple((entry.symbol, entry.reason, len(self.used.get(entry.symbol, ()))) for entry in self.entries)
 
 
 def read_allow_files(paths: Iterable[Path]) -> tuple[Entry, ...]:
-    """Read the entries of files of allowances. For an invalid one, raises `AuditError`, which names file and key."""
+    """Read the entries of files of allowances. Raises `AuditError` if a file or an entry is invalid."""
     return tuple(entry for path in dict.fromkeys(paths) for entry in _read(path))
 
 
@@ -104,7 +104,7 @@ def unused(entries: Iterable[Entry], results: Sequence[Result]) -> list[str]:
 
 
 def _matches_file(entry: Entry, result: Result) -> bool:
-    """Return whether an entry applies to a file, which must be decoded.
+    """Return whether an entry applies to the file of a result. The file's code must have been decoded.
 
     The entry's pattern for files, if it has one, must match the file's path, or what follows one of the path's slashes.
     """
@@ -119,5 +119,5 @@ def _allows(entry: Entry, finding: Finding) -> bool:
     if not entry.symbol:
         return True
     if finding.symbol.startswith(NAMELESS) and not entry.symbol.startswith(NAMELESS):
-        return False  # a wildcard does not match functions without a name
+        return False  # a pattern such as `*` matches no function without a name
     return any(matches(name, entry.symbol) for name in names_of(finding.symbol))

@@ -1,4 +1,4 @@
-"""The rules at the boundaries of levels: calls past stubs, addresses of code, and names that others can bind to."""
+"""The rules at the boundaries of levels: calls past stubs, addresses of code, shared symbols, split variables."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .build_objects import BuildObjects
 from .findings import Finding
 from .subject import Subject
 
-# The symbol of the linker's table of addresses, which is no variable, although gold for arm64 gives the symbol a size.
+# The symbol of the GOT. It names no variable, although gold for arm64 gives it a size.
 LINKER_TABLE = "_GLOBAL_OFFSET_TABLE_"
 
 
 def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
-    """Return the findings of references into levels by code that may not name them, and the targets outside levels.
+    """Return the findings of references into levels, and the addresses outside levels to which code of levels refers.
 
-    A function whose call is a finding has no second finding for its address. Levels that need no more than the baseline
-    have no findings. The targets are the addresses of code and data of no level to which code of levels refers.
+    A reference into a level is a finding, unless allowed, if the level needs more than the baseline and the referring
+    code may not name it. Each function of a level has at most one finding, about a call rather than about its address.
     """
     beyond = _beyond_baseline(subject)
     code, references = subject.code, subject.references
@@ -68,7 +68,7 @@ def _may_name(subject: Subject, level: str, target: str) -> bool:
 
 
 def code_outside(subject: Subject, addresses: Iterable[int]) -> tuple[str, ...]:
-    """Return the names of the functions and vtables that start at `addresses`, without private names of levels."""
+    """Return the names of functions that start at `addresses` and of vtables there; private names are left out."""
     code, names = subject.code, set()
     for address in addresses:
         number = code.functions.starting_at(address)
@@ -95,7 +95,8 @@ def bindable_functions(subject: Subject) -> Iterator[Finding]:
 def stored_addresses(subject: Subject) -> list[Finding]:
     """Return the findings of public data that contains addresses of a level's code, and of wrong registrations.
 
-    A registration is wrong if it points to anything but code of its level.
+    A registration is wrong if it points to anything but code of its level. But if the level needs no more than the
+    baseline, the registration may point to ordinary code.
     """
     code = subject.code
     beyond = _beyond_baseline(subject)
@@ -115,7 +116,7 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         if not name or registered == level or name in findings or not (registered or subject.is_public(symbol)):
             continue
         if registered and registered not in beyond and not level:
-            continue  # a level that needs no more than the baseline may register ordinary code
+            continue
         if registered and place != symbol.address:
             # A registration is one pointer. Where symbols have no size, unnamed data after it seems to belong to it.
             continue
@@ -126,7 +127,7 @@ def stored_addresses(subject: Subject) -> list[Finding]:
 
 
 def undefined_names(subject: Subject, objects: BuildObjects) -> list[Finding]:
-    """Return the findings of ordinary objects that refer to undefined names which only levels may use."""
+    """Return the findings of ordinary objects that refer to names of levels (`BuildObjects.past_stubs`)."""
     undefined = {symbol.name for symbol in subject.binary.exports() if not symbol.defined and symbol.name}
     findings = []
     for path, name, levels in objects.past_stubs(undefined):
@@ -138,7 +139,7 @@ def undefined_names(subject: Subject, objects: BuildObjects) -> list[Finding]:
 
 
 def split_variables(subject: Subject, objects: BuildObjects) -> list[Finding]:
-    """Return the findings of variables that code initialises, and of which ordinary code and levels have copies."""
+    """Return the findings of variables that code initialises, and that ordinary objects and levels both define."""
     initialised, findings = objects.initialised_variables, {}
     for path in filter(is_binary, objects.others) if initialised else ():
         for name in (symbol.name for symbol in load_object(path).symbols if symbol.defined):

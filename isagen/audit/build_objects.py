@@ -1,4 +1,4 @@
-"""The objects that a build linked: the level, the kernel source and the names of each."""
+"""The objects of a build: their levels, their kernel sources, and the names that they define."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from ..model.registrations import Registrations
 
 
 class BuildObjects:
-    """The objects of a build: those of the plan's levels, and those of a link's inputs (`others`) without a level.
+    """The objects of a build: those of the plan's levels, and those of no level among the inputs of a link.
 
-    The plan is in `folder`. Reports show paths relative to `root`.
+    The argument `others` contains the inputs: objects, also of levels, and static libraries. The plan is in `folder`.
+    Reports show paths relative to `root`.
     """
 
     def __init__(self, plan: Plan, folder: Path, others: Iterable[Path], root: Path) -> None:
@@ -67,13 +68,13 @@ class BuildObjects:
 
     @cached_property
     def others(self) -> tuple[Path, ...]:
-        """The objects of no level."""
+        """The inputs of the link that are objects of no level."""
         objects = (path for path in self._others if is_object_name(path.name) and path.is_file())
         return tuple(path for path in objects if os.path.realpath(path) not in self._kernels)
 
     @cached_property
     def libraries(self) -> tuple[Path, ...]:
-        """The static libraries that this build does not make. Their symbols are not read."""
+        """The inputs of the link that are static libraries."""
         return tuple(path for path in self._others if is_library_name(path.name) and path.is_file())
 
     def shown(self, path: Path) -> str:
@@ -94,7 +95,7 @@ class BuildObjects:
 
     @cached_property
     def _definitions(self) -> Mapping[str, Mapping[str, Path]]:
-        """The object that defines each function, by level and name: the sealed object, if it exists.
+        """An object that defines each function, by level and name. Sealed objects are preferred.
 
         The level of ordinary functions is "".
         """
@@ -121,12 +122,12 @@ class BuildObjects:
 
     @cached_property
     def private_names(self) -> Mapping[str, tuple[str, ...]]:
-        """The levels that define each private name, by the name that it has before sealing."""
+        """The levels that define each private name that is not weak, by the name before sealing."""
         return _levels_by_name({level: file.private_names for level, file in self.registrations.items()})
 
     @cached_property
     def initialised_variables(self) -> Mapping[str, tuple[str, ...]]:
-        """The levels that define each weak variable that code initialises, by the variable's name before sealing."""
+        """The levels that define each weak variable that code initialises, and each guard, by name before sealing."""
         return _levels_by_name({level: file.initialised_variables for level, file in self.registrations.items()})
 
     @cached_property
@@ -137,8 +138,9 @@ class BuildObjects:
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
         """Yield (object, name, levels) of each reference by an object of no level to a name of levels.
 
-        Names of levels are sealed names, registrations, the table of stubs, and those private names that are in
-        `names`. Only the table may refer to registrations, and only the dispatch source may refer to the table.
+        Names of levels are sealed names, names of registrations, the name of the table of stubs, and those of `names`
+        that sealing makes private. The table may refer to registrations, and the dispatch source to the table: these
+        references are left out.
         """
         private = self.private_names.keys() & names
         prefixes = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}

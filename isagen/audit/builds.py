@@ -36,9 +36,10 @@ def build_of(path: Path) -> Path | None:
 
 
 def audit_build(folder: Path, baselines: Baselines, progress: Progress) -> Iterator[Result]:
-    """Audit the linked files in a build folder that have a record. Raises `AuditError` if there are none.
+    """Yield the results of the linked files in a build folder that have a record.
 
-    A file with code that no decoder reads counts too if it contains a build matrix.
+    A file that has a build matrix, and code that no decoder reads, has a result too, which says so. Raises `AuditError`
+    if there is no such file, and `ProjectError` if the folder contains no plan.
     """
     any_audited = False
     plans = find_plans(folder)
@@ -85,10 +86,10 @@ def without_code(binary: Binary) -> Result | None:
 
 
 def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
-    """Audit a linked file in a build folder by its records, and by the objects of the plan that has one of them.
+    """Audit a linked file in a build folder by its records, and by the objects of the plan that has one of the records.
 
-    If none of the `plans` has one, the file is audited without objects. But if a plan is unreadable, such as a stale
-    one of an earlier isagen, raises `PlanError` instead.
+    If none of the `plans` has one of the records, the file is audited without objects. But if one of the `plans` cannot
+    be read, such as that of an earlier isagen, raises `PlanError` instead.
     """
     records = binary.records()
     texts = {record.to_json() for record in records}

@@ -1,4 +1,4 @@
-"""The rule for all code: a function uses only features of its level or the baseline, or a resolver (ifunc) chose it.
+"""The rule for all code: a function uses only features of its level or the baseline, or a resolver (ifunc) chooses it.
 
 A function that a resolver chooses runs only where the CPU has the features that the resolver tests.
 """
@@ -22,7 +22,7 @@ Tested = Mapping[int, frozenset[str] | None]
 
 
 def chosen(subject: Subject) -> tuple[Tested, Collection[int]]:
-    """Return the functions that are reached only through resolvers that test CPU features, and those that are trusted.
+    """Return the functions that only resolvers which test CPU features lead to, and those of them that are trusted.
 
     A function is trusted if its resolver is assumed to test the right features: if the resolver uses the C library's
     detection, or if the file is stripped, so that no name shows what the resolver tests.
@@ -30,7 +30,7 @@ def chosen(subject: Subject) -> tuple[Tested, Collection[int]]:
     code, references = subject.code, subject.references
     stripped = subject.binary.stripped
     testing: set[int] = set()  # resolvers that test features, and the functions that they call
-    untested: set[int] = set()  # choices of other resolvers
+    untested: set[int] = set()  # functions that other resolvers choose
     tested: dict[int, frozenset[str] | None] = {}
     trusted: set[int] = set()
     for address in code.pointers.resolvers:
@@ -71,7 +71,10 @@ def _reads(subject: Subject, number: int) -> bool:
 
 
 def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
-    """Return the features that a resolver's functions test, and the features that these imply; None if unknown."""
+    """Return the features that a resolver tests, and the features that these imply; None if unknown.
+
+    `parts` are the resolver and the functions that it calls.
+    """
     code, checks = subject.code, subject.sets.rules.cpu_checks
     words: dict[int, int] = {}  # by the address of a word of CPU features: the number of its first bit
     slots: dict[int, int] = {}  # by the address of a GOT slot: the address of the word to which it points
@@ -96,7 +99,10 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
 
 
 def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Collection[int]) -> set[int]:
-    """Return the `choices` that data points to, or that code other than `testing` and `choices` refers to."""
+    """Return the `choices` that other code or data refers to.
+
+    This is code outside `testing` and `choices`, and data outside the GOT and the arrays of functions for the loader.
+    """
     code, references = subject.code, subject.references
     starts = {code.start(number): number for number in choices}
     slots, plt = code.pointers.slot_ranges, code.pointers.plt_ranges
@@ -123,7 +129,7 @@ def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
     for number in subject.numbers():
         level = subject.level_of(number)
         allowed = subject.allowed_at(level)
-        if subject.levels_are_lost:  # what follows a function of unknown size may be of a level
+        if subject.levels_are_lost:  # what follows the reachable code may be of a level
             number = code.body(number)
         every = code.codes(number)
         if subject.is_undecodable(number, every):

@@ -15,20 +15,21 @@ from .findings import CAUSES, KINDS, UNDECODABLE, Entry, Finding, Result, fails
 REPORT_FORMAT = 3
 # Kinds whose number of findings a summary shows even if it is 0.
 ALWAYS = ("load", "unproven")
-SHOWN = 4  # a summary counts functions that are not judged for each feature; it names at most this many features
+SHOWN = 4  # the most features for which a summary shows how many functions are not judged
 
 
 @dataclass(frozen=True)
 class Summary:
     """The audits of the files of one target.
 
-    - `state`: error, if a file could not be audited; fail, for findings that fail the audit; skip, if isagen reads none
-      of the files; or ok
+    - `state`: error, if a file could not be audited; or else fail, if a finding fails the audit; skip, if there are
+      files and isagen decodes none of them; or ok
+    - `files`: the number of files, without wheels and folders that contain no code
     - `findings`: the number of findings by kind
-    - `allowed`: the number of functions and findings that entries allowed
-    - `not_audited`: the number of files that isagen does not read or decode, such as archives
-    - `problems`: the errors of files that could not be audited
-    - `counted`: by feature, the number of functions that need it and are not judged
+    - `allowed`: the number of functions, variables and findings that entries allowed
+    - `not_audited`: the number of files that isagen does not decode, such as archives
+    - `problems`: the messages about files that could not be audited
+    - `counted`: by feature, the number of functions and ranges of code that need it and are not judged
     """
 
     target: str
@@ -109,8 +110,9 @@ def as_data(
     """Return audits as plain data; with `brief`, without the results of each file.
 
     With `counted`, functions that are not judged are named. `fail_on` are kinds of findings; None means the default of
-    `findings.fails`. The `symbol` of a finding is the linker's name, and `name` is the C++ name, if it differs. Empty
-    values of findings are left out, but for `symbol`.
+    `findings.fails`. `entries` are those of files of allowances. The `symbol` of a finding is the linker's name, and
+    `name` is the C++ name, if it differs. Empty values of findings are left out, except `symbol` and, next to an
+    `instruction`, `address`.
     """
     data: dict[str, Any] = {
         "format": REPORT_FORMAT,
@@ -163,7 +165,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def readable(data: Any) -> Any:
-    """Return plain data whose text is valid Unicode: bytes that are not UTF-8 are escaped."""
+    """Return plain `data` with valid Unicode as text: bytes that are not UTF-8 are escaped."""
     if isinstance(data, str):
         return data.encode(errors="surrogateescape").decode(errors="backslashreplace")
     if isinstance(data, dict):

@@ -1,4 +1,4 @@
-"""The files in an audit's targets: in folders and in wheels."""
+"""The files in an audit's targets: in folders, in wheels, and in universal files."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Progress = Callable[[str, int, int], None]
 
 WHEEL = ".whl"
 CONDA = ".conda"
-WHEELS = (WHEEL, CONDA)  # zip archives that are also audited if they are in a folder
+WHEELS = (WHEEL, CONDA)  # of the zip archives in a folder, only these are audited
 # The archives in a conda package: one contains its files, another its description. They are not unpacked.
 PACKED = re.compile(r"\.tar\.\w+\Z")
-# The first bytes of a Debian package, which is an `ar` archive as archives of objects are.
+# The first bytes of a Debian package. It is an `ar` archive, and so are archives of objects.
 DEBIAN = b"!<arch>\ndebian-binary"
 # First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order, and
 # universal Mach-O with offsets of 64 bits.
@@ -43,7 +43,7 @@ PROCESSORS = {
 
 
 def files_in(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
-    """Yield the regular files in a folder, except in folders whose names end in one of `skipped`."""
+    """Yield the regular files in a folder and below, except in folders whose names end in one of `skipped`."""
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not skipped or not name.endswith(skipped))
         for name in sorted(names):
@@ -63,10 +63,10 @@ def _is_universal(head: bytes) -> bool:
 
 
 def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
-    """Write those parts of a universal file that isagen can read, each to a file ``NAME (arm64)`` in `folder`.
+    """Write the parts of a universal file to files such as ``NAME (arm64)`` in `folder`.
 
-    Of several parts for one processor, only the first is written. Return the paths, and whether these are all parts of
-    the file.
+    Parts that are neither a binary nor an archive of objects are left out, and so are further parts for one processor.
+    Return the paths, and whether no part is left out.
     """
     data, parts = path.read_bytes(), []
     count = int.from_bytes(data[4:8], "big")
@@ -80,14 +80,14 @@ def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
 
 
 def archive_reason(path: Path) -> tuple[str, str]:
-    """Return what an archive of the format of `ar` is, and what to audit in its place."""
+    """Return what an `ar` archive is, and what to audit in its place."""
     if head_of(path).startswith(DEBIAN):
         return "a Debian package", "unpack it (dpkg-deb -x), and audit the folder"
     return "an archive of objects", "audit what they are linked into"
 
 
 def packed_names(package: Path) -> list[str]:
-    """Return the names of the archives in a conda package, which may contain machine code; a wheel has none."""
+    """Return the names of the archives in a conda package, which may contain machine code; none for another file."""
     if package.suffix != CONDA:
         return []
     with zipfile.ZipFile(package) as archive:
@@ -96,7 +96,11 @@ def packed_names(package: Path) -> list[str]:
 
 @contextmanager
 def unpacked(wheel: Path) -> Iterator[Path]:
-    """Unpack the binaries of a wheel into a temporary folder, and split universal ones into their parts."""
+    """Unpack a wheel's files of machine code into a temporary folder, and yield the folder.
+
+    Universal files are split into their parts, and stay if a part is left out. Raises `AuditError` if the wheel cannot
+    be unpacked.
+    """
     with tempfile.TemporaryDirectory(prefix="isagen-audit-") as folder:
         try:
             with zipfile.ZipFile(wheel) as archive:

@@ -28,11 +28,12 @@ UNDECODABLE = "undecodable"
 class Finding:
     """One fault, or one thing that is unproven.
 
-    `symbol` is the linker's name of the function or variable; for a whole build, it is the project's name or "".
-    `features` are those that the function needs without a check, and `instruction`, at `address`, is the first
-    instruction that needs one of them. `path` is the chain of calls to the function from a root, where code that runs
-    at load or exit starts, and `variable` a variable that this chain initialises. `level`, `object` and `kernel` are
-    empty if they are unknown. `cause` is one of CAUSES, or "".
+    `kind` is one of KINDS. `symbol` is the linker's name of the function or variable; for a whole build, it is the
+    project's name or "". `features` are those that the function needs without a check, and `instruction`, at `address`,
+    is the first instruction that needs one of them. `path` is the chain of calls to the function from a root, where
+    code that runs at load or exit starts. `variable` is a variable that this chain initialises, or one that is split.
+    `kernel` is a kernel source. `level`, `object` and `kernel` are empty if there is none, or if they are unknown.
+    `cause` is one of CAUSES, or "".
     """
 
     kind: str
@@ -84,20 +85,21 @@ class Entry:
 class Result:
     """The audit of one file.
 
-    - `judged`: the features that the file was judged by, in words
-    - `findings`: sorted by kind and symbol
-    - `counted`: by feature, the names of functions beyond the baseline that are not judged because their dispatch is
-      unknown; functions with unknown instructions are under UNDECODABLE
-    - `allowed`: entries of isa.toml: (pattern, reason, number of functions that it allowed)
-    - `outside`: functions and vtables of no level that code of levels refers to: all levels run one copy of them
+    - `judged`: the features that the file was judged by, or why it was not audited, in words
+    - `findings`: sorted by kind and symbol; exported functions are the last of their kind
+    - `counted`: by feature, the names of functions and the addresses of other code that need it and are not judged;
+      functions with unknown instructions are under UNDECODABLE
+    - `allowed`: entries of isa.toml: (pattern, reason, number of functions and variables that the entry allowed)
+    - `outside`: functions and vtables of no level that code of levels refers to: all levels use one copy of them
+    - `notes`: other sentences for the report
     - `decoded`: false if the file could not be read, or its code was not decoded
     - `problem`: the error, if the file could not be audited
     - `excused`: the findings that a file of allowances allows, by entry
-    - `group`: the wheel or folder that the audit was called for, if the file is in one
+    - `group`: the wheel that contains the file, or else the folder or universal file that is the target
     - `empty`: whether this is the result of a wheel or folder without machine code
     - `calls`: of a file without a record, names of functions of other files that the file calls at load
     - `exports`: of a file without a record, names of its symbols that other files can use
-    - `recorded`: false if the file has no record, so that it was judged by the user's baseline
+    - `recorded`: false if the file was judged by the user's baseline, because it has no record
     """
 
     target: str

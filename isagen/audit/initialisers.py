@@ -1,9 +1,9 @@
-"""The rule for initialisers, level code run at load or exit: they pass no address of a level to code that may store it.
+"""The rule for initialisers: they pass no address of their level's code to code that may store the address.
 
-An initialiser receives no address of a level: it can pass on only addresses that its code names. If its code takes the
-address of level code, or of data that contains such an address, each other function or variable that its code names
-must be private to the level, or known to store no address (`known_functions`). Objects whose initialisers may exchange
-addresses are judged as one.
+An initialiser is code of a level that runs at load or exit. It receives no address of level code: it can pass on only
+addresses that it names itself. If it takes the address of level code, or of data that contains such an address, each
+other function or variable that it names must be private to the level, known to store no address (`known_functions`), or
+allowed by isa.toml. Objects whose initialisers may exchange addresses are judged as one.
 
 If any initialiser calls through a pointer, every function whose address an initialiser takes counts as run at load: its
 instructions and the names in its code are judged too. Virtual functions of classes that derive from a class of the C++
@@ -37,7 +37,7 @@ BY_POINTER = "where a pointer to it is called at load or exit"
 
 @dataclass
 class LevelObject:
-    """One object of a level: its kernel source and its code. `open_subject` reads the code, on first use."""
+    """One object of a level: its kernel source and its code. `subject` calls `open_subject` on first use."""
 
     source: str
     open_subject: Callable[[], Subject]
@@ -61,7 +61,7 @@ class Initialisers:
 
     `objects` are the objects of the level. `defined` maps each name to the index of an object that defines it; several
     objects may define a weak name. `private_names` are the names that sealing makes private to the level, and
-    `lower_names` the names of lower levels that its objects use. Unless `links_are_audited`, all code beyond the
+    `lower_names` the names of lower levels that the objects use. Unless `links_are_audited`, all code beyond the
     baseline that runs at load or exit is a finding here.
     """
 
@@ -71,7 +71,7 @@ class Initialisers:
     private_names: Collection[str]
     lower_names: Collection[str] = ()
     links_are_audited: bool = True
-    _exposed: dict[int, frozenset[int]] = field(default_factory=dict)  # the memo of `_is_exposed`, by index
+    _exposed: dict[int, frozenset[int]] = field(default_factory=dict)  # the memo of `_is_exposed`, by object
     _reached: dict[int, ReachableCode] = field(default_factory=dict)  # by the index of an object
     _calls_pointers: bool = False  # whether the code calls through a pointer
 
@@ -128,7 +128,8 @@ class Initialisers:
     def _led_to(self, index: int, reference: ResolvedReference) -> Iterator[tuple[int, int, str]]:
         """Yield what a reference of an object leads to, directly or by pointers in data of the level's objects.
 
-        Each is (index of an object, address in it, ""), or (index, 0, name) if no object of the level defines the name.
+        Each is (index of an object, address in it, ""), or (index of an object that refers to the name, 0, name) if no
+        object of the level defines the name.
         """
         waiting = [(index, reference.target, reference.name)]
         seen = set()
@@ -149,10 +150,10 @@ class Initialisers:
                 waiting += [(owner, *pointer) for pointer in pointed]
 
     def _taken(self, index: int) -> Iterator[tuple[int, int, bool]]:
-        """Yield the functions whose addresses the code of an object takes, directly or in data.
+        """Yield the functions whose addresses the initialisers of an object take, directly or in data.
 
-        Each is (index of the function's object, its address, whether the reference that leads to it also leads to a
-        type of the C++ library, as a reference to the vtable of a derived class does).
+        Each is (index of the function's object, the function's address, whether the reference that leads to the
+        function also leads to a type of the C++ library, as a reference to the vtable of a derived class does).
         """
         for function, references in self._reached[index].references.items():
             if is_of_instrumentation(self.objects[index].subject.code.name(function)):
@@ -166,7 +167,7 @@ class Initialisers:
                             yield owner, target, is_of_library
 
     def _is_function(self, index: int, target: int, direct: bool) -> bool:
-        """Return whether a function is at an address, and no label of a jump table.
+        """Return whether a function, and not a label of a jump table, is at an address.
 
         A destructor whose address the code takes `direct`ly does not count: the address is for a call at exit.
         """
@@ -175,14 +176,14 @@ class Initialisers:
             return False
         entry = code.entry(target)
         in_jump_table = index in self._reached and entry in self._reached[index].when and code.start(entry) != target
-        return not in_jump_table and not (direct and mangling.is_destructor(code.name(entry)))  # runs at exit
+        return not in_jump_table and not (direct and mangling.is_destructor(code.name(entry)))
 
     def _finding(self, kind: str, index: int, function: int, codes: Codes = frozenset()) -> Finding:
         finding = self._reached[index].described(kind, function, codes)
         return replace(finding, kernel=self.objects[index].source, level=self.level)
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
-        """Yield a group's findings: its uses of lower levels, and one if an address that it takes may be stored."""
+        """Yield a group's findings: uses of lower levels' names, and one if an address that it takes may be stored."""
         stores = list(dict.fromkeys(store for index in group for store in self._stores(index)))
         for index, function, name in stores:
             if name in self.lower_names:
@@ -199,7 +200,7 @@ class Initialisers:
             yield replace(finding, symbol=symbol, detail=f"{finding.detail}; {what}")
 
     def _stores(self, index: int) -> Iterator[tuple[int, int, str]]:
-        """Yield (index of the object, function, name) for each name in a function that may store an address.
+        """Yield (index of the object, function, name of what it refers to) if what it refers to may store an address.
 
         Names that are private to the level, or that isa.toml allows, are left out.
         """
@@ -211,9 +212,9 @@ class Initialisers:
                     yield index, function, name
 
     def _is_harmless(self, name: str) -> bool:
-        """Return whether a function or variable of no level is known to store no address.
+        """Return whether a function or variable outside the level is known to store no address.
 
-        A function that calls a callback is harmless too, because the callback is followed.
+        A function that takes callbacks (`CALLBACK_ARGUMENTS`) is harmless too, because these are followed.
         """
         subject = self.objects[0].subject
         checks = subject.sets.rules.cpu_checks
@@ -223,7 +224,7 @@ class Initialisers:
         return name in CALLBACK_ARGUMENTS or is_harmless(name) or is_detection
 
     def _shared_name(self, index: int, target: int) -> str:
-        """Return the name of the variable at an address if code outside the level may use it; "" otherwise."""
+        """Return the name of the variable at an address if code outside the level may use and change it, else ""."""
         subject = self.objects[index].subject
         variables, section = subject.code.variables, subject.binary.section_at(target)
         if section is None or section.constant or subject.binary.is_code(target):
@@ -235,7 +236,7 @@ class Initialisers:
         return variables.name_at(target)
 
     def _is_exposed(self, index: int, start: int) -> bool:
-        """Return whether public data of an object points to the variable that starts at an address."""
+        """Return whether pointers lead from public data of an object to the variable that starts at an address."""
         if index not in self._exposed:
             owner = self.objects[index]
             public = {place for name, place in owner.global_addresses.items() if name not in self.private_names}

@@ -15,7 +15,7 @@ from ..model.errors import AuditError
 from ..model.toml import read_toml
 
 _FILE = read_toml(Path(os.path.dirname(__file__), "known_functions.toml"), AuditError, "known_functions.toml")
-# Functions that call some of their arguments, at once, in a thread or at exit; and the numbers of these arguments.
+# Functions that call some of their arguments, at once, in a thread or at exit; and these arguments' positions, from 0.
 _CALLERS = _FILE.sections("runs")
 CALLBACK_ARGUMENTS: Mapping[str, tuple[int, ...]] = {name: tuple(one.array("arguments")) for name, one in _CALLERS}
 
@@ -27,18 +27,17 @@ def _patterns(table: str) -> Pattern[str]:
 
 
 def is_of_instrumentation(name: str) -> bool:
-    """Return whether a tool, such as a sanitizer, added the function.
+    """Return whether `name` is that of an initialiser that a tool, such as a sanitizer, adds to objects.
 
-    Such a function passes addresses only to functions of the tool.
+    Such an initialiser passes addresses only to functions of the tool.
     """
     return _patterns("instrumentation").match(name) is not None
 
 
 def is_harmless(name: str) -> bool:
-    """Return whether the name is of a function that neither stores nor calls its arguments, or of a harmless variable.
+    """Return whether `name` is that of a harmless function or variable, or of a pointer to one in a DLL (`__imp_...`).
 
-    No address can be stored in such a variable. If the function or variable is a DLL's, the name of the pointer to it
-    (`__imp_...`) is harmless too.
+    A harmless function neither stores nor calls its arguments, and no address can be stored in a harmless variable.
     """
     name = name.removeprefix(IMPORTED)
     calls = _patterns("calling").match(name) and not _patterns("not_calling").match(name)

@@ -72,9 +72,9 @@ class ReachableCode:
     def findings(self, *, foreign: bool = False) -> list[Finding]:
         """Return the findings.
 
-        The dispatch of a `foreign` file, which isagen did not build, is unknown. So two more kinds of code are unproven
-        there: code that runs after a test of a known variable of CPU features, and code beyond the baseline whose
-        address reachable code takes.
+        The dispatch of a `foreign` file, which isagen did not build, is unknown. So two more kinds of code beyond the
+        baseline are unproven there: code that runs after a test of a known variable of CPU features, and code whose
+        address is taken by code that runs at load or exit.
         """
         findings = []
         for number, codes in self.offenders.items():
@@ -108,8 +108,8 @@ class ReachableCode:
         subject = self.subject
         finding = subject.finding_in(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
-        # `variable` is the variable of the first step that has one. References count if they are before the step's call
-        # of the next step; in the last step, those after the instruction that the finding shows count too.
+        # `variable` is the variable of the first step that has one. Of a step, references before the call of the next
+        # step count; of the last step, all references.
         variables = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,
@@ -134,7 +134,8 @@ class ReachableCode:
         """Return the known variable of CPU features that guards an address; "" if there is none.
 
         A function in the chain of calls reads the variable shortly before a branch that decides whether control reaches
-        the address. This branch skips either the address, or a return or unconditional jump before the address.
+        the address, or the call that leads there. This branch skips either that place, or a return or unconditional
+        jump before that place.
         """
         code, known = self.subject.code, self.subject.sets.rules.cpu_checks.variables
         for step, place in self._steps(number, address):

@@ -28,7 +28,7 @@ class Baseline:
     everywhere: bool = False
 
     def narrow(self, record: Record) -> Record:
-        """Return `record`. If `everywhere` is true, leave out features of its baseline that this baseline lacks."""
+        """Return `record`; if `everywhere` is true, without those features of its baseline that this baseline lacks."""
         if not self.everywhere:
             return record
         return replace(record, baseline=tuple(name for name in record.baseline if name in self.features))
@@ -72,14 +72,14 @@ def records_of_build(build: Build) -> list[Record]:
 def merge(records: Sequence[Record]) -> Record:
     """Return one record that stands for all `records` of a file.
 
-    Its baseline has the features that all their baselines have. A level has the features that it has in every record
-    that lists it. The allowances are those of all.
+    Its baseline has the features that every record allows to code outside levels; if some records are of private
+    modules, only these count. A level has the features that it has in every record that lists it; here, records of
+    private modules count only if there are no others. The allowances are those of all records.
     """
     first = records[0]
     if len(records) == 1:
         return first
-    # If there are records of private modules, they alone decide the baseline: a private module is opened only where its
-    # level is supported, so all its code may use the level's features.
+    # A private module is opened only where its level is supported, so all its code may use the level's features.
     judging = [record for record in records if record.module] or records
     baseline = frozenset(judging[0].outside).intersection(*(record.outside for record in judging))
     levels: dict[str, tuple[str, ...]] = {}

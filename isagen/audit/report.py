@@ -12,7 +12,7 @@ from .findings import UNDECODABLE, Finding, Result
 
 # Without `every`, the most findings of one kind and cause, and the most names of code outside levels, that are shown.
 SHOWN = 5
-# Of a chain of more than LONGEST_CHAIN functions, the FIRST_STEPS first and the LAST_STEPS last ones are shown.
+# Without `every`, the FIRST_STEPS first and LAST_STEPS last functions of a chain of more than LONGEST_CHAIN are shown.
 FIRST_STEPS, LAST_STEPS, LONGEST_CHAIN = 3, 2, 6
 
 
@@ -80,7 +80,7 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
 
 
 def _alike(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Return groups of findings: a group is about one variable of a kernel at several levels, or has one finding."""
+    """Return groups of findings: all that say the same of one variable of a kernel at its levels, or a single one."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         is_of_levels = finding.variable and finding.kernel and finding.level

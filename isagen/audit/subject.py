@@ -25,8 +25,8 @@ class Subject:
     """One binary under audit.
 
     `baseline` are the features that all of its code may use, and `levels` the features of each level. If the binary is
-    an object of one level, `level` is that level. `objects` are those that a file was linked from, if they are
-    available. If the binary is a level's private module, `module` is that level: ordinary functions are from the
+    an object of one level, `level` is that level. `objects` are those that the binary was linked from, if they are
+    available. If the binary is a level's private module, `module` is that level: its ordinary functions are from the
     level's objects. `counted` maps a feature to the names of the functions, and the addresses of other code, that need
     the feature and are not judged. It maps UNDECODABLE to the names of functions with unknown instructions.
 
@@ -57,7 +57,7 @@ class Subject:
         return self.level_at(self.code.start(number))
 
     def level_at(self, address: int) -> str:
-        """Return the level of the sealed code at an address; the level of the whole object for other code."""
+        """Return the level of the sealed code at an address; `level` for other code and for data."""
         return self.binary.level_at(address) or self.level
 
     def is_public(self, symbol: Symbol) -> bool:
@@ -113,7 +113,7 @@ class Subject:
                 yield number
 
     def is_checked(self, number: int) -> bool:
-        """Return whether a function of the toolchain is known to need no check, or to run only after its own."""
+        """Return whether a function is one of the toolchain's that needs no check, or that runs only after a check."""
         symbol = self.code.name(number)
         return any(matches(symbol, pattern) for pattern in self.sets.rules.checked)
 
@@ -148,7 +148,7 @@ class Subject:
         return Finding(kind, symbol, detail, level, *origin)
 
     def finding_in(self, kind: str, number: int, codes: Codes, allowed: Iterable[str], level: str) -> Finding:
-        """Return a finding about a function that uses `codes`, which need more than the `allowed` features."""
+        """Return a finding about a function that uses `codes`, with what these need beyond the `allowed` features."""
         address, text = self.code.first(number, codes)
         missing = self.sets.missing(codes, allowed)
         finding = self.finding_about(kind, self.code.name(number), "", level)

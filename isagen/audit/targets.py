@@ -21,7 +21,7 @@ from .records import Baselines, baseline_of
 
 
 def audit_each(targets: Sequence[Path], baselines: Baselines, progress: Progress = lambda *_: None) -> Iterator[Result]:
-    """Audit all `targets` in their order, and yield the results of their files, those of a folder sorted by name."""
+    """Audit all `targets` in their order, and yield the results of their files."""
     audit = _Audit(baselines, progress)
     for target in dict.fromkeys(targets):
         shown = str(target)
@@ -30,10 +30,10 @@ def audit_each(targets: Sequence[Path], baselines: Baselines, progress: Progress
 
 
 def require_audited(targets: Iterable[Path], results: Sequence[Result]) -> None:
-    """Raise `AuditError` if no file was decoded, unless a target is a folder and every file could be read.
+    """Raise an error if no file was decoded: that of the first file that could not be audited, or else `AuditError`.
 
-    A folder may contain files of other processors alone, as a package for these does. A folder or wheel without machine
-    code counts as decoded.
+    But if every file could be read and a target is a folder, no error is raised: a folder may contain files of other
+    processors alone, as a package for these does. A folder or wheel without machine code counts as decoded.
     """
     if any(result.decoded for result in results):
         return
@@ -52,7 +52,7 @@ def _not_read(name: str, shown: str) -> Result:
 
 
 def _parts(path: Path, shown: str, folder: Path) -> tuple[dict[Path, str], list[Result]]:
-    """Split a universal file into `folder`; return its parts by path, and a result if some parts are not read."""
+    """Split a universal file into `folder`; return the parts' names in reports, and a result if some are not read."""
     parts, are_all = split(path, folder)
     names = {part: shown.removesuffix(path.name) + part.name for part in parts}
     return names, [] if are_all else [_not_read(shown, UNIVERSAL)]
@@ -116,7 +116,7 @@ class _Audit:
         results: list[Result] = []
         code: dict[Path, str] = {}
         with TemporaryDirectory(prefix="isagen-audit-") as parts_folder:
-            # The files are listed first, because wheels may be unpacked into the folder.
+            # The files are listed first, because the folder may be the one in which wheels are unpacked.
             for number, path in enumerate(list(files_in(folder))):
                 name = f"{shown}/{path.relative_to(folder).as_posix()}"
                 if is_binary(path):
