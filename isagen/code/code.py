@@ -178,12 +178,12 @@ class Code:
         return {label.address: label for label in reversed(labels)}
 
     def name(self, number: int) -> str:
-        """Return the name of a function or piece; its address if it has no name."""
+        """Return the name of a function or piece; "function at ADDRESS" if it has none."""
         symbol = self.symbol(number)
         return symbol.name if symbol is not None else f"function at {self.start(number):#x}"
 
     def sized(self, number: int) -> bool:
-        """Return whether a function is of known size."""
+        """Return whether a function is of known size; false for a piece."""
         return number < len(self) and self.functions.end(number) != 0
 
     # ---- instructions

@@ -54,7 +54,7 @@ def follow(
                     entries.append(entry)
                 if reference.kind is Kind.INVALID:
                     stop = reference.at
-                    # If the end of the bytes read cuts the instruction off, it is decoded again with the next bytes.
+                    # An instruction that the end of these bytes may cut off is decoded again with the next bytes.
                     left = after == high or stop + decoder.longest < after or stop == block_end
                     decodable = decodable and not left
                     break

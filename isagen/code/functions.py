@@ -17,7 +17,8 @@ Candidate = tuple[int, int, int, int]
 class Functions:
     """The functions of a binary.
 
-    They are found by symbols, by sections, and by the tables for unwinding the stack, which stripped files have too.
+    They are found by symbols, by the starts of executable sections, and by the tables for unwinding the stack, which
+    stripped files have too.
     """
 
     def __init__(self, binary: Binary) -> None:
@@ -40,9 +41,9 @@ class Functions:
         self._number(candidates, nameless)
 
     def _number(self, candidates: list[Candidate], added: list[Candidate]) -> None:
-        """Add candidates, and number all functions again.
+        """Add the `added` candidates to `candidates`, and number all functions again.
 
-        At each address, the preferred candidate is the function. If it has no size, it gets another candidate's.
+        At each address, the preferred candidate is the function. If its size is unknown, it gets that of another one.
         """
         if not added:
             return

@@ -24,9 +24,9 @@ UNRESOLVED = {Kind.CALL_SLOT: Kind.CALL_UNKNOWN, Kind.JUMP_SLOT: Kind.JUMP_UNKNO
 class ResolvedReference(NamedTuple):
     """A reference by the instruction at the address `at`. `target` is an address in this file, or 0.
 
-    `name` is only set if linker or loader find the target by its name, or if it is a function in the `callbacks` of
-    `References`. A call or jump through the PLT, the GOT or the pointer to a DLL's function has the kind of a direct
-    one. An unknown target has neither address nor name.
+    `name` is only set if linker or loader find the target by its name, or if the target is a function in the
+    `callbacks` of `References`. A call or jump through the PLT, the GOT or the pointer to a DLL's function has the kind
+    of a direct one if its target is known. An unknown target has neither address nor name.
     """
 
     at: int
@@ -196,7 +196,7 @@ class References:
         return target, name if name in self._callbacks else ""
 
     def _jump_slot(self, address: int) -> int:
-        """Return the address of the pointer that an entry of the PLT jumps through; 0 if there is none.
+        """Return the address of the pointer that the PLT's entry at an address uses; 0 if there is none.
 
         The entry jumps through the pointer, or loads it for a thunk (-z retpolineplt).
         """
@@ -205,9 +205,10 @@ class References:
         return next((reference.address for reference in references if reference.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
 
     def possible_targets(self, number: int) -> Iterator[int]:
-        """Yield the addresses to which a function may refer.
+        """Yield the addresses to which a function may refer, and 0 for those that are unknown.
 
-        In a linked file, for an entry of the PLT or a pointer in the GOT, yield the target's address if it is known.
+        In a linked file, the target of an entry of the PLT or of a pointer in the GOT takes the place of the entry or
+        pointer. A pointer with an unknown target is yielded itself.
         """
         if self._binary.relocatable:
             yield from (resolved.target for resolved in self.of(number))

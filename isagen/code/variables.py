@@ -9,7 +9,7 @@ from functools import cached_property
 from ..binary.contents import DATA_KINDS, Symbol
 from ..binary.reader import Binary
 
-LARGEST_UNSIZED = 128  # bytes of a variable of unknown size, at most
+LARGEST_UNSIZED = 128  # the most bytes of a variable of unknown size
 
 
 class Variables:
@@ -45,8 +45,8 @@ class Variables:
     def extent(self, address: int) -> tuple[int, int]:
         """Return the first address of the variable at an address, and the address after its last byte.
 
-        A variable of unknown size starts at `address`. It ends at the next variable or at the section's end, and has at
-        most LARGEST_UNSIZED bytes.
+        A variable without a symbol or of unknown size starts at `address`. It ends at the next variable or at the
+        section's end, and has at most LARGEST_UNSIZED bytes.
         """
         symbol = self.symbol_at(address)
         if symbol is not None and symbol.size:
