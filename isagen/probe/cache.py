@@ -20,7 +20,7 @@ class Cache:
 
     @staticmethod
     def key(inputs: Any) -> str:
-        """Return the cache key for the `inputs` of a value (plain JSON data)."""
+        """Return the cache key of the value that is computed from `inputs`, plain JSON data."""
         return content_digest(json.dumps(inputs, sort_keys=True).encode())
 
     def get(self, key: str) -> Any:

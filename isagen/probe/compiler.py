@@ -41,7 +41,7 @@ ENVIRONMENT = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a compiler run: whether it succeeded, and the two streams as text."""
+    """The result of a compiler run: whether it succeeded, and its standard output and error as text."""
 
     ok: bool
     out: str
@@ -50,11 +50,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler of one language, as Meson knows it.
+    """A compiler of one language. `language` and `id` are Meson's names, such as cpp and gcc.
 
     `command` includes wrappers such as ccache. `args` are the project's own arguments (`CFLAGS`, `-Dc_args`), which
-    probes use too. `dialect` is how the compiler's options are written: `gnu` or `msvc`. clang-cl accepts both:
-    `spelled` returns options of `gnu` as clang-cl accepts them. `linker` is Meson's name of the project's linker, such
+    probes use too. `dialect` is how the compiler's options are written: `gnu` or `msvc`. That of clang-cl is `gnu`:
+    `spelled` returns such options as clang-cl accepts them. `linker` is Meson's name of the project's linker, such
     as ``ld.lld``.
     """
 
@@ -73,7 +73,7 @@ class Compiler:
 
     @property
     def known(self) -> bool:
-        """Whether tables contain the options and macros of this compiler."""
+        """Whether isagen knows this compiler's options."""
         return self.id in DISPLAY_NAME
 
     def spelled(self, words: Iterable[str]) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ class Compiler:
         """The macros that the compiler predefines under the project's arguments, without flags of levels.
 
         They are empty for MSVC, for a Fortran compiler that is not GCC's or lacks a C compiler, and for an unknown
-        compiler that cannot list its macros.
+        compiler that cannot list its macros. Raises `CompilerError` if another compiler cannot list its macros.
         """
         if self.dialect == "msvc":
             return {}
@@ -189,8 +189,8 @@ class Compiler:
         """Compile and assemble the program `text` under `flags`, with warnings as errors; link it without `flags`.
 
         Builds link without the flags of levels too. With these flags, zig would compile its C++ library for each level.
-        clang-cl only compiles: in its builds, Meson calls the linker, not the compiler, to link. MSVC is never probed:
-        isagen builds only its baseline.
+        clang-cl only compiles: in its builds, Meson calls the linker, not the compiler, to link. This is never
+        called for MSVC, with which isagen builds only the lowest level.
         """
         with self._source("probe", text) as source:
             program = str(source.with_suffix(".exe"))
@@ -210,7 +210,7 @@ class Compiler:
 
     @cached_property
     def _linker_option(self) -> tuple[str, ...]:
-        """The option that selects the project's linker, such as -fuse-ld=lld, if the compiler finds no `ld`; or none.
+        """The option that selects the project's linker, such as -fuse-ld=lld; none unless the compiler finds no `ld`.
 
         Meson adds such an option to links, but `args` do not contain it.
         """
@@ -252,8 +252,8 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
     """Return the compiler that `command` calls, with its id and version.
 
     A compiler that is neither GCC nor Clang gets the program's file name as id, and "" as version. Raises
-    `CompilerError` if there is no such program, or if it is neither GCC nor Clang and compiles nothing when called with
-    options of GCC.
+    `CompilerError` if there is no such program, or if the compiler is neither GCC nor Clang and compiles nothing when
+    called with GCC's options.
     """
     program = command[0] if command else ""
     if shutil.which(program) is None:
@@ -282,7 +282,7 @@ def find_compiler(language: str, command: Sequence[str]) -> Compiler:
 
 
 def first_error(text: str) -> str:
-    """Return the first error in a compiler's output, without the name of the temporary source."""
+    """Return the first error in a compiler's output, or else its first line, without the temporary source's name."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"\berror\b", line, re.IGNORECASE)]
     line = (errors or lines or [""])[0]

@@ -1,7 +1,7 @@
 """Probes one level with a compiler: whether the compiler can build the level, and which features its flags turn on.
 
-A probe compiles, assembles and links a program as the build does: with the project's arguments, and until the link with
-the level's flags. Warnings of the compiler are errors. The program uses the results of its intrinsics, so that no
+A probe compiles, assembles and links a program as the build does: with the project's arguments and, except in the link,
+with the level's flags. Warnings of the compiler are errors. The program uses the results of its intrinsics, so that no
 compiler leaves these out. It is never run.
 """
 
@@ -83,7 +83,7 @@ def _function(name: str, body: str) -> str:
 def _usable_flags(
     table: Table, level: Level, compiler: Compiler
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Return the level's flags with the optional flags that the compiler accepts, and (flag, reason) of the others."""
+    """Return the level's flags with the accepted optional flags, and (flag, reason) of each rejected optional flag."""
     flags = compiler.spelled(table.features.processor.level_flags(level.flags["gnu"], compiler.args))
     optional = compiler.spelled(level.optional_flags.get("gnu", ()))
     if not optional or compiler.accepts((*flags, *optional)).ok:

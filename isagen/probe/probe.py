@@ -65,7 +65,7 @@ def _probe(table: Table, compiler: Compiler, cache: Cache) -> dict[str, Verdict]
 
 
 def _key(table: Table, compiler: Compiler) -> str:
-    """Return the cache key of a compiler's verdicts: a hash of all that they depend on."""
+    """Return the cache key of a compiler's verdicts: a hash of compiler, arguments, features and levels."""
     features = table.features
     return Cache.key(
         [
@@ -102,7 +102,7 @@ def groups_of(table: Table, available: Mapping[str, Verdict]) -> list[dict[str, 
 
 
 def _probe_group(table: Table, compiler: Compiler, group: Mapping[str, Verdict]) -> Mapping[str, Verdict]:
-    """Return the final verdicts on a group's levels, by one program for all, or one for each if the first one fails."""
+    """Return the final verdicts on a group's levels, by one program for all, or by one for each if that one fails."""
     highest = next(iter(group.values()))
     if len(group) > 1 and compiler.build(probe_text(table, map(table.level, group)), highest.flags).ok:
         return group
@@ -110,7 +110,7 @@ def _probe_group(table: Table, compiler: Compiler, group: Mapping[str, Verdict])
 
 
 def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) -> Mapping[tuple[str, str], Verdict]:
-    """Return the verdicts of a build that has only its lowest level, by (level name, language).
+    """Return the verdicts of a build that has only the table's lowest level, by (level name, language).
 
     The other levels are unavailable for the reason of the `limit`. Nothing is linked: on a system that isagen does not
     know, a link may need options that isagen does not know.
@@ -136,6 +136,6 @@ def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
 
 
 def baseline_features(table: Table, compilers: Iterable[Compiler]) -> tuple[str, ...]:
-    """Return the features that code may use if one of the `compilers` compiles it without flags of a level."""
+    """Return the features that at least one of the `compilers` turns on without flags of a level."""
     macros = {name: value for compiler in compilers for name, value in compiler.baseline_macros.items()}
     return table.features.turned_on(macros)
