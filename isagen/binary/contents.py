@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 
 
 class SymbolKind(IntEnum):
-    """The kind of entity that a symbol names; the numbers are ELF's."""
+    """The kind of entity that a symbol names. The numbers are ELF's, except that of OTHER."""
 
-    LABEL = 0  # no type: a label in assembly
+    LABEL = 0  # no type, such as a label in assembly
     DATA = 1
     FUNCTION = 2
     SECTION = 3
@@ -28,7 +28,10 @@ class SymbolKind(IntEnum):
 
 
 class Binding(IntEnum):
-    """The rule by which a linker or loader chooses among symbols of the same name; the numbers are ELF's."""
+    """The rule by which a linker or loader chooses among symbols of the same name.
+
+    The numbers are ELF's, except that of OTHER.
+    """
 
     LOCAL = 0
     GLOBAL = 1
@@ -49,8 +52,8 @@ class Section(NamedTuple):
     of the file, others as zeros. `executable` sections contain code that is loaded. The loader or the program may write
     to `writable` sections. The program never writes to `constant` ones, but the loader may, to relocate them. The name
     of a `findable` section may come from a source, and code may find the section's data by this name. `unwinding`
-    sections describe functions for unwinding the stack. `noted` sections contain notes. Linkers retain one of the
-    `merged` sections with the same symbol or name.
+    sections describe functions for unwinding the stack. `noted` sections contain notes. Of the `merged` sections
+    (COMDAT) with the same symbol or name, linkers may retain only one.
 
     `when_called` says when the loader or the C library calls the functions whose addresses the section contains, such
     as "at exit". It is "" for a section that is no array of functions. `type`, `link`, `info` and `alignment` are
@@ -84,12 +87,13 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """A symbol. `number` is its index in the symbol table, and `section` the index of its section.
+    """A symbol. `number` is its index in the symbol table, or a higher number if it is not in the table.
 
-    `section` is 0 if the symbol is undefined, absolute or common. `definition` is false only for an undefined symbol,
-    whose `address` in an object is 0. Other programs and libraries cannot refer to a `hidden` symbol. A hidden symbol
-    of ELF or Mach-O stays hidden when the linker makes it local. In objects of COFF and Mach-O, the `size` of code or
-    data is the distance to the next symbol or to the section's end, including padding between symbols.
+    `section` is the index of the symbol's section; 0 if the symbol is undefined, absolute or common. `definition` is
+    false only for an undefined symbol, whose `address` in an object is 0. Other programs and libraries cannot refer to
+    a `hidden` symbol. A hidden symbol of ELF or Mach-O stays hidden when the linker makes it local. In objects of COFF
+    and Mach-O, the `size` of code or data is the distance to the next symbol or to the section's end, including padding
+    between symbols.
     """
 
     number: int
@@ -114,7 +118,7 @@ class Symbol(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether it was local before any link: only the object that defines it can or could refer to it."""
+        """Whether it was local in the object that the compiler wrote, so that no other object could refer to it."""
         return self.binding == Binding.LOCAL and not self.hidden
 
 
@@ -125,15 +129,16 @@ UNDEFINED = Symbol(0, "", SymbolKind.LABEL, Binding.LOCAL, 0, 0, 0, False)
 class RelocationTypes:
     """The relocation types of one processor in one format, by the value that they write.
 
-    In objects, `absolute` types write an address or a part of an address, and `relative` types the distance to an
-    address. A type that is also in `through_slot` uses the address of a pointer to the symbol, not the symbol's own.
-    Relocations of `of_loader` types mark calls of functions in the loader. Relocations of `parts` types are ignored:
-    they mark places, or write the rest of a value whose first part another relocation writes. The addend of some
-    absolute types counts from the start of the instruction; `after_start` maps each of these types to the number of
-    bytes from this start to the relocated place.
+    In objects, `absolute` types write the address symbol + addend, a part of this address, or a part of the distance to
+    it. `relative` types write the distance from the relocated place to symbol + addend; in an instruction, the
+    processor adds this distance to the address after the instruction. Absolute and relative types that are also in
+    `through_slot` refer to a pointer to the symbol, and not to the symbol itself. Relocations of `of_loader` types mark
+    calls of functions in the loader. Relocations of `parts` types are ignored: they mark places, or write a further
+    part of a value that another relocation starts. The addend of some absolute types counts from the start of the
+    instruction; `after_start` maps each of these types to the number of bytes from this start to the relocated place.
 
-    In linked files, `slot` types write the address of a symbol, `rebased` an address in the same file, and `resolved`
-    the result of a resolver.
+    In linked files, `slot` types write the address of a symbol, the type `rebased` an address in the same file, and the
+    type `resolved` the result of a resolver; -1 stands for no type.
     """
 
     absolute: frozenset[int]
@@ -148,7 +153,7 @@ class RelocationTypes:
 
 
 class Relocation(NamedTuple):
-    """A relocation of an object. `kind` is its type, and `symbol` the number of a symbol."""
+    """A relocation of the place at `address`. `kind` is its type, and `symbol` the number of its symbol."""
 
     address: int
     kind: int
@@ -159,9 +164,9 @@ class Relocation(NamedTuple):
 class Target(NamedTuple):
     """The target of a pointer. `address` is 0 if the target is not in this file or not known.
 
-    `name` is "" unless the loader looks the target up by name. If `resolved` is set, the loader writes the result of a
-    resolver to the pointer. If `null` is set, the pointer is NULL in the process, as for a weak symbol that no file
-    defines.
+    `name` is "" unless the loader looks the target up, by name or number. If `resolved` is set, the loader writes the
+    result of a resolver to the pointer. If `null` is set, the pointer is NULL in the process, as for a weak symbol that
+    no file defines.
     """
 
     address: int = 0
@@ -171,7 +176,7 @@ class Target(NamedTuple):
 
 
 def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
-    """Return whether an address is in one of the `spans`: (first address, address after the last) of each, in order."""
+    """Return whether an address is in one of the sorted `spans`: (first address, address after the last) of each."""
     index = bisect_right(spans, (address, 1 << 64)) - 1
     return index >= 0 and address < spans[index][1]
 

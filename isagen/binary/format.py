@@ -1,4 +1,4 @@
-"""Defines the description of a binary format. Each format's folder contains one, `FORMAT`."""
+"""The description of a binary format. Each format's folder contains its own as `FORMAT`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ AnyObject = ObjectFile[Any]
 
 @dataclass(frozen=True)
 class Format:
-    """A binary format: the `name` of its folder, and its name in messages, `shown`.
+    """A binary format. `name` is the name of its folder, and `shown` its name in messages.
 
     `systems` are the values of host_machine.system() for the systems whose objects have this format. A compiler that
     writes such objects predefines one of the `macros`. `readers` are the classes that read the format's files: one for
-    objects and one for linked files, or one for both. `emptied` returns an object that defines nothing: the sealed
-    object of a copy whose level calls a lower level's copy instead. `with_note` returns the content of an object to
-    which a note of an owner and a text is added. The objects of whole modules get notes. The `with_note` of a format
-    whose whole modules have no levels returns the content unchanged.
+    objects and one for linked files, or one for both.
 
     `seal` returns the sealed content of an object, in which the names of its `weak_code_and_constants` are private to
-    its level. The arguments are: the object; its level; a number that no other project has; other names that become
-    private, each with the level to which it becomes private; and the sections to whose start or end other objects of
-    the level refer.
+    its level. The arguments are: the object; its level; the project's number, as text; other names that become private,
+    each with the level to which it becomes private; and the names of the sections to whose start or end objects of the
+    level refer.
 
-    Without the options `gcc_args`, GCC's code for the levels is wrong; if GCC refuses them, no levels are built.
-    `links_by_script` is whether isagen's script can take the place of the linker, to audit each file that it links.
+    `emptied` returns the content of an object that defines nothing: the sealed object of a copy that folds, which means
+    that its stubs call a lower level's copy. `with_note` adds a note to the content of an object of a whole module
+    (`isa_module`); the other arguments are the note's owner and its text. The default, for formats whose whole modules
+    have no levels, adds nothing.
+
+    GCC needs the options `gcc_args`: without them, its code for wide vectors is wrong. If GCC refuses the options, no
+    levels are built. `links_by_script` is whether a script of isagen can be called in the linker's place, so that each
+    linked file is audited.
     """
 
     name: str

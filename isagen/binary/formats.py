@@ -33,12 +33,12 @@ def is_library_name(name: str) -> bool:
 
 
 def objects_in(folder: Path) -> list[Path]:
-    """Return the objects in a folder, sorted by path, without those in its subfolders; none if it does not exist."""
+    """Return the sorted paths of the objects directly in a folder; none if the folder does not exist."""
     return sorted(path for path in folder.glob("*") if is_object_name(path.name))
 
 
 def is_binary(path: AnyPath) -> bool:
-    """Return whether a file is of a format that isagen knows."""
+    """Return whether a file starts like an object or a linked file that isagen reads."""
     return _reader_of(head_of(path)) is not None
 
 
@@ -48,7 +48,7 @@ def is_archive(path: AnyPath) -> bool:
 
 
 def starts_with_code(head: bytes) -> bool:
-    """Return whether a file with these first bytes is a binary or an archive of objects."""
+    """Return whether a file with these first bytes is an archive of objects, or a binary as in `is_binary`."""
     return head.startswith(ARCHIVES) or _reader_of(head) is not None
 
 
@@ -59,7 +59,7 @@ def format_names() -> str:
 
 
 def architecture_of(path: AnyPath) -> Architecture | None:
-    """Return the architecture of a binary's code; None if its first bytes name none, or if it is of no known format."""
+    """Return the architecture of a binary's code; None if the file is of no known format, or names no processor."""
     head = head_of(path)
     reader = _reader_of(head)
     return reader.architecture_of(head) if reader is not None else None
@@ -77,12 +77,12 @@ def system_of(binary: Binary) -> str:
 
 
 def format_under(macros: Container[str]) -> Format | None:
-    """Return the format that a compiler which predefines `macros` writes; None if it is unknown."""
+    """Return the format of the objects of a compiler that predefines `macros`; None if the format is unknown."""
     return next((format for format in FORMATS if any(macro in macros for macro in format.macros)), None)
 
 
 def open_binary(path: AnyPath, shown: str = "") -> Binary:
-    """Open an object, program or library; messages name it `shown`.
+    """Open an object, program or library; messages name it `shown`, or by its path if `shown` is "".
 
     Raises `AuditError` if the file cannot be read, is damaged, or is of no known format.
     """
@@ -99,7 +99,7 @@ def open_binary(path: AnyPath, shown: str = "") -> Binary:
 
 
 def load_object(path: AnyPath) -> AnyObject:
-    """Read an object to be sealed. Raises `BuildError` if the file cannot be read or is no object of a known format."""
+    """Read an object into memory. Raises `BuildError` if the file cannot be read or is no object of a known format."""
     reader = _reader_of(head_of(path))
     format = next((format for format in FORMATS if reader in format.readers), FORMATS[0])
     return format.load_object(path)

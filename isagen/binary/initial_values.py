@@ -1,4 +1,4 @@
-"""Reads initial values of an object's data: the symbols that pointers lead to, and a text to compare and show."""
+"""Reads initial values of an object's data, as a text to compare and show, and the symbols that pointers lead to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PointerTargets(NamedTuple):
 
 
 class InitialValues:
-    """The initial values of one object's data. Parameters `section` and `index` are a section's index."""
+    """The initial values of one object's data. Parameters `section` and `index` are the index of a section."""
 
     def __init__(self, file: Binary) -> None:
         self._file = file
@@ -64,7 +64,8 @@ class InitialValues:
     def text(self, section: int, address: int, size: int) -> str:
         """Return the initial value of data as text: its bytes, and what its pointers lead to.
 
-        The values of local data and constants that pointers lead to are appended, each after its number.
+        Local data and constants that pointers lead to have numbers in the text. It ends with their values, each after
+        its number.
         """
         places = [(section, address, address + size if size else self._end(section, address))]
         numbers = {(section, address): 0}
@@ -113,7 +114,7 @@ class InitialValues:
         return by_section
 
     def _code_name(self, symbol: Symbol, address: int) -> str:
-        """Return the name of the code at `address`, to which a relocation with a local symbol leads."""
+        """Return the name of the code at `address`, the target of a relocation whose symbol is `symbol`."""
         if symbol.kind in CODE_KINDS:
             return symbol.name
         symbols = self._symbols.get(symbol.section, [])
@@ -130,8 +131,8 @@ class InitialValues:
     def _end_of_target(self, index: int, address: int) -> int:
         """Return the end of the data that a pointer leads to.
 
-        A string literal has no symbol. So constant data without a symbol, and without a pointer at its start, ends at
-        its first null character: the bytes after this belong to other literals, which may differ between levels.
+        A string literal may have no symbol. So constant data with neither a symbol nor a pointer at its start ends at
+        its first null character: the bytes after this may belong to other literals, which may differ between levels.
         """
         end, section = self._end(index, address), self._file.sections[index]
         named = any(start == address for start, _, _ in self._symbols.get(index, ()))

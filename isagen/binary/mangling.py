@@ -1,7 +1,7 @@
 """Demangles and classifies the mangled names of C++.
 
-GCC and Clang mangle by the Itanium C++ ABI, cl and clang-cl by Microsoft's. Each name shows its ABI, and a program may
-contain names of both, because MinGW's C code can call a DLL of the other ABI.
+GCC and Clang mangle by the Itanium C++ ABI, cl and clang-cl by Microsoft's. Each name shows its ABI. A program may
+contain names of both ABIs, because it may use a DLL of the other one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 # The run-time libraries of C++ that demangle: GNU's, LLVM's, FreeBSD's.
 LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libcxxrt.so.1")
 MICROSOFT = "?"  # the first character of Microsoft's mangled names, except those of tables of exceptions
-# Itanium: type information, and the name in it. Microsoft: type descriptors, descriptors of base classes, their arrays,
-# and class hierarchies. `??_R4` belongs to a vtable and not to a type.
+# In order, Itanium: type information, names of types. Microsoft: descriptors of types, of base classes, of arrays of
+# base classes, of class hierarchies. `??_R4` belongs to a vtable and not to a type.
 TYPES = ("_ZTI", "_ZTS", "??_R0", "??_R1", "??_R2", "??_R3")
 # Microsoft's string literals and numbers: their names contain the value, or a hash of the value.
 LITERALS = ("??_C@", "__real@", "__xmm@", "__ymm@", "__zmm@")
@@ -26,8 +26,8 @@ VTABLES = ("_ZTV", "??_7")
 # per thread.
 GUARD = re.compile(r"(?:\?\$(?:TSS|S)\d+@|\?\?_B|\?\?__J)(?P<block>\?.+@)[45]")
 ITANIUM_STANDARD = ("St", "NSt", "Sa", "Ss", "Si", "So", "Sd", "N10__cxxabiv1")
-# Prefixes of destructors. GCC and Clang: of arrays. Microsoft's ABI: ordinary, deleting an object, deleting an array,
-# with virtual bases, at exit, of a stack frame.
+# Prefixes of destructors, in order. GCC and Clang: of arrays. Microsoft's ABI: ordinary ones, and those that delete an
+# object, delete an array, destroy virtual bases too, run at exit, and destroy local variables during unwinding.
 DESTRUCTORS = ("__tcf_", "__cxx_global_array_dtor", "??1", "??_G", "??_E", "??_D", "??__F", "?dtor$")
 INITIALISER = re.compile(r"\?\?__E(?P<variable>.+?)@?@YAXXZ")
 
@@ -85,7 +85,7 @@ def is_guard(name: str) -> bool:
 
 
 def is_standard(name: str) -> bool:
-    """Return whether a name of type information or of a vtable belongs to a class of the C++ library or its ABI."""
+    """Return whether the type of this type information or vtable is one of the C++ library or its ABI."""
     if name.startswith(MICROSOFT):
         owner = name.partition("@@")[0]
         return owner.endswith("@std") or owner == "??_7type_info"
@@ -93,17 +93,17 @@ def is_standard(name: str) -> bool:
 
 
 def is_destructor(name: str) -> bool:
-    """Return whether a function is a destructor. Compilers take its address, but a source cannot."""
+    """Return whether a function is a destructor, whose address a source cannot take. Compilers take such addresses."""
     core = name.partition(".")[0]
     return name.startswith(DESTRUCTORS) or (core.startswith("_ZN") and core.endswith(("D0Ev", "D1Ev", "D2Ev")))
 
 
 def initialised_variables(names: Collection[str]) -> Iterator[str]:
-    """Yield the guards and initialisation functions in `names`, and the names of their variables.
+    """Yield the guards and initialisation functions in `names`, and the names that their variables may have.
 
-    The name of a guard of the Itanium ABI does not show whether the variable has a mangled name or a plain one, so both
-    names are yielded (5.1.4.4). ``_ZTH`` starts the name of the initialisation function of a thread-local variable.
-    Microsoft's name of a guard contains the block, and not the variable, so all names in the block are yielded.
+    The Itanium ABI's name of a guard (5.1.4.4) does not show whether the variable has a mangled name or a plain one, so
+    both names are yielded. ``_ZTH`` starts the name of the initialisation function of a thread-local variable.
+    Microsoft's name of a guard shows only the variable's block, so all its names that contain the block are yielded.
     """
     for name in names:
         if name.startswith(("_ZGV", "_ZTH")):

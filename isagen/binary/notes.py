@@ -1,4 +1,4 @@
-"""Writes and reads notes in ELF's form: an owner and a text. `strip` and garbage collection do not remove notes."""
+"""Writes and reads notes in ELF's form: an owner and a text. `strip` and `--gc-sections` do not remove notes."""
 
 from __future__ import annotations
 

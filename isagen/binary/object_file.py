@@ -15,7 +15,7 @@ from .initial_values import InitialValues, PointerTargets
 from .mangling import initialised_variables, is_literal, is_type
 from .reader import Binary
 
-MASK = (1 << 64) - 1  # numbers of damaged objects may have more bits
+MASK = (1 << 64) - 1  # makes numbers fit 64 bits: some are negative, and those of damaged objects may have more bits
 DIGEST_SIZE = 8  # bytes: a collision among the thousands of objects of a build is improbable
 
 ReaderT = TypeVar("ReaderT", bound=Binary)
@@ -24,8 +24,8 @@ ReaderT = TypeVar("ReaderT", bound=Binary)
 class ObjectFile(Generic[ReaderT]):
     """A compiled object in memory. Raises `BuildError`, which names `path`, if `data` is not an object of the format.
 
-    `reader` is the class that reads the format. `bounded_sections` are the sections to whose start or end the object
-    refers by name.
+    `reader` is the class that reads the format. `bounded_sections` are the names of the sections to whose start or end
+    the object refers.
     """
 
     reader: type[ReaderT]
@@ -73,7 +73,7 @@ class ObjectFile(Generic[ReaderT]):
         return symbol.defined and (symbol.kind in CODE_KINDS or self.file.sections[symbol.section].executable)
 
     def is_constant(self, symbol: Symbol) -> bool:
-        """Return whether a symbol names data of the object that the program never writes to."""
+        """Return whether the object defines a symbol in a section that the program never writes to."""
         return symbol.defined and self.file.sections[symbol.section].constant
 
     @cached_property
@@ -81,8 +81,8 @@ class ObjectFile(Generic[ReaderT]):
         """The symbols of code and constants that a linker would merge across levels.
 
         Constants are included because vtables point to the level's code, and the layout of a lookup table may depend on
-        the level's vectors. Type information is excluded: a handler must match exceptions that any level throws. So are
-        literals whose names contain their values: the linker may choose any level's copy of them.
+        the level's vectors. Type information is excluded: a handler must match exceptions that any level throws.
+        Literals whose names tell their values are excluded too: the linker may choose any level's copy of them.
         """
         # A symbol in assembly may have no type: its kind is then LABEL.
         kinds = (SymbolKind.DATA, SymbolKind.LABEL)
@@ -103,13 +103,13 @@ class ObjectFile(Generic[ReaderT]):
 
     @cached_property
     def initialised_variables(self) -> frozenset[str]:
-        """The names of variables that code initialises at first use or at load, their guards and their initialisers."""
+        """The names of variables that code initialises at load or first use, and of their guards and initialisers."""
         return frozenset(initialised_variables([symbol.name for symbol in self.symbols]))
 
     # ---- data
 
     def pointer_targets(self, symbol: Symbol) -> PointerTargets:
-        """Return the targets of the pointers in the data of a symbol that is not local."""
+        """Return the targets of the pointers in a symbol's data; none if the symbol is in no section."""
         data = [(symbol.section, symbol.address, symbol.size)] if symbol.defined else []
         return self._initial_values.targets(data)
 
@@ -119,7 +119,7 @@ class ObjectFile(Generic[ReaderT]):
         return f"{value} ({symbol.size} bytes)"
 
     def findable_sections(self) -> Mapping[str, PointerTargets]:
-        """Return the targets of the pointers in the data that code can find by a section's name, for each such name."""
+        """Return the targets of pointers in `findable` sections, by the section's name."""
         data: dict[str, list[tuple[int, int, int]]] = {}
         for section in self.file.sections:
             if section.findable and section.in_file and section.size:
@@ -127,14 +127,14 @@ class ObjectFile(Generic[ReaderT]):
         return {name: self._initial_values.targets(places) for name, places in data.items()}
 
     def _findable_data(self, section: Section) -> Iterator[tuple[int, int, int]]:
-        """Yield (section's index, address, size) of the data, in a findable section, that a source may define."""
+        """Yield (section's index, address, size) of the data in a findable section that a source may define."""
         yield section.index, section.address, section.size
 
     # ---- sections
 
     @property
     def loaded_bytes(self) -> int:
-        """The number of bytes of the object that the loader maps: code, constants and initialised data."""
+        """The size of the object's `in_file` sections: code, constants and initialised data."""
         return sum(section.size for section in self.file.sections if section.in_file)
 
     def code(self) -> list[bytes]:
@@ -148,20 +148,18 @@ class ObjectFile(Generic[ReaderT]):
 
     @property
     def may_fold(self) -> bool:
-        """Whether another level's copy may be linked in its place, if their code is the same (`build/fold.py`).
+        """Whether another level's object with the same digest may be linked in this object's place (`build/fold.py`).
 
-        The object must contain only code and constants: no variable, no absolute or common symbol, nothing that runs at
-        load or exit, and no data in a section that code finds by name.
+        The object must contain only code and constants: no variables, no absolute or common symbols, and no arrays of
+        functions that run at load or exit. If the format has `code_and_constants`, all sections must have such names,
+        so that no code finds them by name.
         """
         return not any(symbol.definition and not symbol.defined for symbol in self.symbols) and all(
             self._is_code_or_constants(section) for section in self.file.sections if section.loaded and section.size
         )
 
     def _is_code_or_constants(self, section: Section) -> bool:
-        """Return whether compilers use a section's name for code or constants, and the program never writes to it.
-
-        If `code_and_constants` is empty, every name counts.
-        """
+        """Return whether compilers use a section's name for code or constants, and the program never writes to it."""
         names = self.file.code_and_constants or (section.name,)
         starts = tuple(name + mark for name in names for mark in ".$")
         return section.constant and (section.name in names or section.name.startswith(starts))
@@ -171,9 +169,9 @@ class ObjectFile(Generic[ReaderT]):
     def digest(self, prefixes: Sequence[str]) -> str:
         """Return a digest that is equal for objects with the same loaded content, relocations and global names.
 
-        Names of local symbols do not affect the digest, and of sections only the names of arrays of functions do.
-        `prefixes` may differ between levels: if the name of a symbol starts with one of them, the digest depends on the
-        prefix's index in `prefixes`, and not on the prefix's text.
+        Names of local symbols in loaded sections do not affect the digest. Neither do names of sections, except those
+        of arrays of functions. `prefixes` may differ between levels: if the name of a global symbol starts with one of
+        them, the digest depends on the prefix's index in `prefixes`, and not on the prefix's text.
         """
         loaded = [section for section in self.file.sections if section.loaded]
         numbers = {section.index: number for number, section in enumerate(loaded)}
@@ -199,7 +197,10 @@ class ObjectFile(Generic[ReaderT]):
         return digest.hexdigest()
 
     def _position(self, symbol: Symbol, numbers: Mapping[int, int]) -> bytes:
-        """Return a symbol as bytes: its loaded section's number and its offset there, or its name, size and value."""
+        """Return bytes that stand for a symbol: its section's number and its offset there, or its name, size and value.
+
+        `numbers` maps the indexes of the loaded sections to their numbers. Other symbols are in no loaded section.
+        """
         if symbol.section in numbers:
             offset = symbol.address - self.file.sections[symbol.section].address
             return struct.pack("<QQ?", numbers[symbol.section], offset & MASK, symbol.kind == SymbolKind.RESOLVER)

@@ -20,8 +20,8 @@ from ..model.record import RECORD_OWNER, Record, record_from_json
 from .contents import UNDEFINED, Architecture, Relocation, RelocationTypes, Section, Symbol, SymbolKind, Target
 from .notes import notes_of
 
-END = 1 << 62  # no address is beyond it: a process has 2**47 bytes of addresses, or 2**56 with five-level paging
-HEAD = 1024  # the first bytes, which show a file's format and architecture; a PE file starts with a program for DOS
+END = 1 << 62  # files with higher addresses are rejected: a process of x86-64 has at most 2**56 bytes of addresses
+HEAD = 1024  # bytes at the start of a file that show its format and architecture: in PE, these follow a program for DOS
 ADDRESS = attrgetter("address")
 # A file or table is rejected if its names together have more bytes than NAMES times its size plus MORE_NAMES.
 NAMES, MORE_NAMES = 64, 1 << 16
@@ -42,27 +42,27 @@ def numbers_of(kind: str, raw: bytes, byteorder: str) -> array[int]:
 
 
 class Binary:
-    """A binary file, on disk or, with `data`, in memory. Raises `AuditError` if it is damaged.
+    """A binary file, on disk or, with `data`, in memory. Raises `AuditError` if it cannot be read or is damaged.
 
-    A subclass for each format reads the headers, the symbols and the relocations. Messages name the file `shown`.
-    `machine` is the format's number for the processor, and `architecture` is None if the file does not name one. A
-    `relocatable` file is an object, and `fixed` files are loaded at the addresses in the file. A `stripped` file has
-    only the symbols that bind it to other files. If `names_tell_levels` is set, only the names of functions show to
-    which level code belongs, so that the levels in a stripped file are unknown. If `debug_only` is set, the file
-    describes code that is in another file. `levels` are the sealed levels whose code the file contains; they are not
-    read in objects of COFF and Mach-O. The first item of `sections` stands for "no section". `word` is the number of
-    bytes of a pointer.
+    Subclasses for each format read the headers, the symbols and the relocations. Messages name the file `shown`.
+    `machine` is the format's number for the processor. If the file names no processor, `machine` is 0 and
+    `architecture` is None. A `relocatable` file is an object, and `fixed` files are loaded at the addresses in the
+    file. A `stripped` file has only the symbols that bind it to other files. If `names_tell_levels` is set, only the
+    names of functions show to which level code belongs, so that the levels in a stripped file are unknown. If
+    `debug_only` is set, the file describes code that is in another file. `levels` are the sealed levels whose code the
+    file contains; for objects of COFF and Mach-O, they are empty. The first item of `sections` stands for "no section".
+    `word` is the number of bytes of a pointer.
 
     `code_and_constants` are the names of sections that compilers use for functions, for constants, and for tables that
     describe functions. A linker script or a program may find any other section of an object by name. If the tuple is
-    empty, the names of all constant sections count. Linkers retain one of the sections with `comdat_flag` and the same
-    symbol or name.
+    empty, the names of all constant sections count as such names. The bit `comdat_flag` of a section's `flags` marks
+    sections of COMDAT groups (ELF) and COMDAT sections (COFF).
     """
 
     format: str
     unreadable: str  # the start of the error for a damaged file
     starts: Callable[[bytes], bool]  # whether a file with these first bytes is of the kind that the class reads
-    architecture_of: Callable[[bytes], Architecture | None]  # the one in the first bytes; None if they contain none
+    architecture_of: Callable[[bytes], Architecture | None]  # from a file's first bytes; None if they name no processor
     sections: Sequence[Section]
     relocatable, fixed, stripped, names_tell_levels, debug_only = True, False, False, False, False
     levels: frozenset[str] = frozenset()
@@ -95,11 +95,11 @@ class Binary:
         raise NotImplementedError
 
     def fail(self, problem: str, remedy: str = "") -> AuditError:
-        """Return the error for a file that is damaged or of another format."""
+        """Return the error for a file that cannot be read or sealed as one of this format; `problem` is the reason."""
         return AuditError(self.unreadable + problem, where=self.shown, remedy=remedy)
 
     def counted(self, name: str) -> str:
-        """Return `name`. Raises `AuditError` if all names together, as they are read, are too long.
+        """Return `name`. Raises `AuditError` if the names passed to this function so far are together too long.
 
         Many entries of a small file may refer to one long name.
         """
@@ -109,7 +109,7 @@ class Binary:
         return name
 
     def require_apart(self, *parts: tuple[int, int]) -> None:
-        """Raise `AuditError` if any of these overlap: `parts`, each (offset, end); sections; their relocations.
+        """Raise `AuditError` if any of these overlap: `parts`, each (offset, end); the sections; the relocations.
 
         Sealing writes into headers and symbol tables, and must not change code or data. Without overlaps, all sections
         together are no larger than the file, so a small file is read quickly.
@@ -156,7 +156,7 @@ class Binary:
         return self.data[section.offset : section.offset + section.stored]
 
     def read(self, address: int, size: int) -> bytes:
-        """Return up to `size` bytes at an address; no bytes if the file has no content there."""
+        """Return `size` bytes at an address, or only those that the section there has in the file."""
         section = self.section_at(address)
         if section is None:
             return b""
@@ -164,24 +164,24 @@ class Binary:
         return self.data[section.offset + skipped : section.offset + min(section.stored, skipped + max(size, 0))]
 
     def word_at(self, address: int, signed: bool = False) -> int:
-        """Return the number in the word at an address; 0 where the file contains none."""
+        """Return the number in the word at an address; 0 if the file does not contain the whole word."""
         raw = self.read(address, self.word)
         return int.from_bytes(raw, self.byteorder, signed=signed) if len(raw) == self.word else 0
 
     def level_at(self, address: int) -> str:
         """Return the sealed level whose code is at an address; "" if there is none."""
-        return ""  # for objects of COFF and Mach-O: sealed ones are not audited
+        return ""  # the answer for objects of COFF and Mach-O, whose sealed objects are not audited
 
     # ---- symbols and relocations
 
     def symbols(self) -> Iterator[Symbol]:
-        """Yield all symbols of the file."""
+        """Yield the symbols of the file; those for debuggers may be missing."""
         yield from self._symbols.values()
 
     def exports(self) -> Iterator[Symbol]:
-        """Yield the symbols that other files can bind to; all symbols of an object.
+        """Yield all symbols of an object; of a linked file, the symbols that other files can bind to.
 
-        In a linked file, undefined symbols (ELF) and symbols that are not `visible` (Mach-O) are yielded too.
+        For a linked file, ELF's reader yields undefined symbols too, and Mach-O's reader yields all symbols.
         """
         return self.symbols()
 
@@ -190,7 +190,7 @@ class Binary:
         return self._symbols.get(number, UNDEFINED)
 
     def _relocations_of(self, section: Section) -> Iterable[Relocation]:
-        """Return the relocations of an object's section. Addends count from the relocated place, as in ELF."""
+        """Return the relocations of an object's section, with addends as in ELF (`RelocationTypes`)."""
         raise NotImplementedError
 
     def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
@@ -208,13 +208,13 @@ class Binary:
         return [text for content in contents for text in notes_of(content, owner, self.byteorder)]
 
     def records(self) -> list[Record]:
-        """Return the records in the file, one for each project of isagen that is linked into it."""
+        """Return the records in the file. A linked file may have one for each set of kernels in it."""
         return [record_from_json(text, self.shown) for text in self.notes(RECORD_OWNER)]
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
-        """Yield (address, size in bytes) of each function in the tables for unwinding the stack.
+        """Yield (address, size in bytes) of each function of a linked file in its tables for unwinding the stack.
 
-        A Mach-O file has a list of functions instead.
+        The functions of a Mach-O file are those in its list of functions. For objects, nothing is yielded.
         """
         yield from ()
 
@@ -253,11 +253,14 @@ class Pointers(Generic[FileT]):
         return ()
 
     def follow(self, slot: int) -> Target:
-        """Return the target of the pointer at the address `slot`; an empty target if it is unknown."""
+        """Return the target of the pointer at the address `slot`; an empty target if no known pointer is there."""
         return Target()
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
-        """Yield the functions that the loader calls: (address, when)."""
+        """Yield (address, when) of each function that the loader or the C library calls; `when` is such as "at exit".
+
+        The address is 0 for a function that an object does not define.
+        """
         for section in self._file.sections:
             for relocation in self.relocations(section) if section.when_called else ():
                 yield self.target(relocation), section.when_called
@@ -294,7 +297,7 @@ class Pointers(Generic[FileT]):
         return [relocation for relocation in found if relocation.kind not in self._kinds.parts]
 
     def target(self, relocation: Relocation, after: int = 0) -> int:
-        """Return the address that a relocation writes, or writes the distance to; 0 if this is not in the object.
+        """Return the address to which a relocation refers; 0 if the object does not define the relocation's symbol.
 
         `after` is the address after the relocated instruction; 0 for data.
         """
@@ -309,9 +312,9 @@ class Pointers(Generic[FileT]):
         return symbol.address + (relocation.addend if symbol.kind is SymbolKind.SECTION else 0)
 
     def operand(self, relocation: Relocation, after: int) -> int:
-        """Return the target of an instruction's relocation if it is in the section of the relocation's symbol.
+        """Return the `target` of an instruction's relocation if it is in the same section as the relocation's symbol.
 
-        Otherwise return the symbol's address: what is next to a section is only known after the link.
+        Otherwise return the symbol's address: only the link decides what is next to a section.
         """
         target = self.target(relocation, after)
         symbol = self._file.symbol(relocation.symbol)

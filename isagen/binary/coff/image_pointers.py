@@ -1,4 +1,4 @@
-"""Reads the pointers of a PE file: to symbols of other files, in arrays of functions, and in data."""
+"""Reads the pointers of a PE file: pointers to symbols of other files, in arrays of functions, and in data."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .images import Image
 
 WORD = 8
 LOADED, LOADED_OR_AT_EXIT = "when loaded", "when loaded or at exit"
-# The section in which GNU's linker puts the arrays of functions that the C library calls when a file is loaded or at
-# exit. Other linkers put these arrays into a section of constants.
+# The section in which GNU's linker puts the arrays of functions from the sections `.CRT$X...` of objects. The C library
+# calls these functions when a file is loaded or at exit. Other linkers put the arrays into a section of constants.
 ARRAYS = ".CRT"
-# The jump through a pointer to a DLL's function, by machine. Import libraries contain such a jump for each function.
+# By machine, the pattern of a jump through a pointer to a DLL's function. Import libraries contain such jumps.
 THUNKS = {c.AMD64: re.compile(rb"\xff\x25(.{4})", re.DOTALL)}
 
 
@@ -42,7 +42,7 @@ class ImagePointers(Pointers[Image]):
             if not (library and slot):
                 break
             dll, names, slot = image.text(image.base + library), image.base + (names or slot), image.base + slot
-            # The entries of a damaged table may overlap another's.
+            # In a damaged file, tables of pointers may overlap: each pointer is read once.
             while slot not in slots and (value := image.unpack(c.POINTER, names)[0]):
                 is_ordinal = value & c.BY_ORDINAL
                 slots[slot] = f"{dll}#{value & 0xFFFF}" if is_ordinal else image.text(image.base + value + 2)
@@ -63,9 +63,10 @@ class ImagePointers(Pointers[Image]):
 
     @cached_property
     def _arrays(self) -> list[tuple[int, int]]:
-        """(First address, address after the last) of each array of functions that are called at load or exit.
+        """(First address, address after the last) of arrays of functions that are called at load or exit.
 
-        GNU's linker puts -1 before the arrays of constructors and destructors, and 0 after them.
+        These are the section `ARRAYS`, and arrays in sections of constants that GNU's linker marks: it puts -1 before
+        an array of constructors or destructors, and 0 after it.
         """
         image = self._file
         high = re.escape((image.base >> 32).to_bytes(4, "little"))
@@ -95,7 +96,7 @@ class ImagePointers(Pointers[Image]):
         if within(self._arrays, slot):
             return Target(self._function(slot))
         section = self._file.section_at(slot)
-        # Code reads the addresses of functions and variables of other objects from pointers in constant sections.
+        # Code reads the addresses of other objects' functions and variables from pointers in constant sections.
         return Target(self._own.get(slot, 0) if section is not None and section.constant else 0)
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:
@@ -119,7 +120,7 @@ class ImagePointers(Pointers[Image]):
 
     @cached_property
     def _own(self) -> dict[int, int]:
-        """The target of each pointer that leads into this file, by the pointer's address."""
+        """The target of each pointer in this file to an address of the file, by the pointer's address."""
         image = self._file
         if image.fixed:
             data = (section for section in image.sections if section.in_file and not section.executable)

@@ -14,7 +14,7 @@ from . import layout as c
 from .reader import NULL, Coff, kind_of, section_of
 
 LONGEST_NAME = 1 << 16
-# The symbols of the arrays of functions that GNU's linker puts into the section of code.
+# Symbols of arrays of functions. GNU's linker puts these arrays into the section of code.
 ARRAYS = frozenset({"__CTOR_LIST__", "___CTOR_LIST__", "__DTOR_LIST__", "___DTOR_LIST__"})
 
 
@@ -72,7 +72,7 @@ class Image(Coff):
     # ---- bytes
 
     def directory(self, number: int) -> tuple[int, int]:
-        """Return the address and the size of a table in the optional header's list; (0, 0) if there is none."""
+        """Return the address and size of the table with this number in the optional header; (0, 0) if there is none."""
         address, size = self._directories[number] if number < len(self._directories) else (0, 0)
         return (self.base + address, size) if address and size else (0, 0)
 
@@ -112,9 +112,9 @@ class Image(Coff):
     # ---- symbols and unwind tables
 
     def _of_table(self) -> Iterator[Symbol]:
-        """Yield the symbols of the symbol table, which GNU's linker writes.
+        """Yield the symbols of the symbol table, which MinGW's linkers write, except absolute and debugging symbols.
 
-        Data ends where the next symbol starts, or with its section. Other symbols have no size.
+        Data ends where the next symbol starts, or with its section. The size of other symbols is 0.
         """
         entries = [entry for entry in self._entries() if entry.section >= 0]
         places = sorted({self.sections[entry.section].address + entry.value for entry in entries if entry.section})
@@ -124,7 +124,7 @@ class Image(Coff):
             name = entry.name
             if entry.storage == c.CLASS_STATIC and entry.auxiliary and entry.kind != c.TYPE_FUNCTION:
                 kind, function = SymbolKind.SECTION, name.partition("$")[2]
-                if function and section.executable:  # the section's name contains the name of a function without symbol
+                if function and section.executable:  # the function has no symbol but the section's, which names it
                     kind, name = SymbolKind.FUNCTION, function
             elif name in ARRAYS:
                 kind = SymbolKind.DATA
@@ -159,7 +159,10 @@ class Image(Coff):
         return (symbol for symbol in self.symbols() if symbol.visible)
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
-        """Yield (address, size) of the functions in .pdata, and join an entry that continues the one before it."""
+        """Yield (address, size) of the functions in .pdata.
+
+        An entry that continues the previous one is joined with it.
+        """
         table, size = self.directory(c.EXCEPTIONS)
         form = c.UNWIND_ENTRY.get(self.machine)
         if form is None or not table:
@@ -176,10 +179,10 @@ class Image(Coff):
         yield from self._function(start, end)
 
     def _function(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield (address, size) of a function without the jump tables that cl puts after the function's code.
+        """Yield (address, size) of the function from `start` to `end`, without the jump tables that cl puts at its end.
 
         The first table starts at the first two words in a row that are addresses in the function. These addresses,
-        `start` and `end` are relative to the image base.
+        `start` and `end` are relative to the image base. Nothing is yielded for an empty function.
         """
         place = -(-start // 4) * 4
         raw = self.read(self.base + place, end - place)
@@ -193,7 +196,10 @@ class Image(Coff):
         return bool(flags and flags[0] >> 3 & c.UNWIND_CHAINED)
 
     def _unwound_size(self, unwinding: int) -> int:
-        """Return the size of a function of arm64; `unwinding` is packed unwind information or a record's address."""
+        """Return the size of a function of arm64.
+
+        `unwinding` is packed unwind information, or the RVA of a record with the information.
+        """
         if unwinding & 3:
             return (unwinding >> 2 & 0x7FF) * 4
         return (int.from_bytes(self.read(self.base + unwinding, 4), "little") & 0x3FFFF) * 4

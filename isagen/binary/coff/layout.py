@@ -36,7 +36,8 @@ TYPE_FUNCTION = 0x20
 CLASS_EXTERNAL, CLASS_STATIC, CLASS_FILE, CLASS_WEAK = 2, 3, 103, 105
 
 # Relocation types, by machine: the absolute type of 64 bits; and the relative types, each with the distance from the
-# relocated place to the address from which its value counts. REL32_1 to REL32_5 are for operands with bytes after them.
+# relocated place to the address from which the written value counts. REL32_1 to REL32_5 are for operands that are
+# followed by one to five bytes of the instruction.
 ADDR64 = {AMD64: 1, ARM64: 14}
 REL32 = {AMD64: {4 + more: 4 + more for more in range(6)}, ARM64: {17: 4}}
 
@@ -49,14 +50,14 @@ FILE_RELOCS_STRIPPED, FILE_DLL = 0x0001, 0x2000
 # data directories.
 OPTIONAL = {0x10B: (28, 4, 96), 0x20B: (24, 8, 112)}
 ENTRY_AT = 16  # the offset of the entry point's address in the optional header
-DIRECTORY = Struct("<II")  # RVA and size; tables contain RVAs too, except the TLS directory
+DIRECTORY = Struct("<II")  # RVA and size of a table; the table contains RVAs, but that of TLS contains addresses
 EXPORTS, IMPORTS, EXCEPTIONS, BASE_RELOCATIONS, TLS = 0, 1, 3, 5, 9
 # Flags, time, version, name, first ordinal; numbers of addresses and names; tables of addresses, names and ordinals.
 EXPORT_DIRECTORY = Struct("<IIIIIIIIII")
 IMPORT_DIRECTORY = Struct("<IIIII")  # names, time, forwarders, name of the DLL, slots
 BY_ORDINAL = 1 << 63
 TLS_CALLBACKS_AT = 24  # the offset in the TLS directory of the address of the array of callbacks
-BASE_RELOCATION_BLOCK = Struct("<II")  # address and size
+BASE_RELOCATION_BLOCK = Struct("<II")  # RVA of a page, size of the block
 DIR64 = 10
 UNWIND_ENTRY = {AMD64: Struct("<III"), ARM64: Struct("<II")}  # start, end (x86-64 only), unwind information
 UNWIND_CHAINED = 4
@@ -89,6 +90,6 @@ def architecture_of(head: bytes) -> Architecture:
 def code_section(level: str) -> str:
     """Return the name of the sections that contain a sealed level's code.
 
-    A section's name in a linked file has at most eight characters, so it contains a digest of the level's name.
+    In a linked file, the name of a section has at most eight characters. So it contains a digest of the level's name.
     """
     return f".isa{urlsafe_b64encode(blake2b(level.encode(), digest_size=3).digest()).decode()}"

@@ -21,14 +21,14 @@ UNWINDING = (".pdata", ".xdata")
 COMMON_DATA = (
     *(".data", ".rdata", ".bss", ".tls", ".drectve", ".debug", ".idata", ".edata", ".eh_frame", ".gcc_except_table"),
     *(*ARRAYS, *UNWINDING, ".CRT", ".isagen", ".llvm", ".sxdata", ".gfids", ".giats", ".gljmp", ".00cfg", ".voltbl"),
-    *(".gehcont", ".rtc", ".msvcjmc", ".fptable", ".retplne"),  # /guard:ehcont, /RTC, /JMC, Control Flow Guard
+    *(".gehcont", ".rtc", ".msvcjmc", ".fptable", ".retplne"),  # of options such as /guard:ehcont, /RTC and /JMC
 )
 
 
 def section_of(index: int, name: str, place: tuple[int, int, int, int], flags: int, *relocations: int) -> Section:
     """Return a section; `place` is its address, file offset, size, and size in the file.
 
-    `relocations` are the file offset and the number of the section's relocations, and are left out for linked files.
+    For an object, `relocations` are the file offset and the number of the section's relocations.
 
     Code may reach the data of a `findable` section without a symbol in the section: linkers place ``NAME$m`` between
     ``NAME$a`` and ``NAME$z``, so that code can walk from ``NAME$a`` to ``NAME$z``.
@@ -57,7 +57,10 @@ def section_of(index: int, name: str, place: tuple[int, int, int, int], flags: i
 
 
 class Entry(NamedTuple):
-    """An entry of the symbol table, with its auxiliary records."""
+    """An entry of the symbol table, with its auxiliary records. `kind` is its type, and `storage` its storage class.
+
+    `section` is 0 for undefined, weak and common symbols, and negative for absolute and debugging symbols.
+    """
 
     number: int
     name: str
@@ -69,9 +72,9 @@ class Entry(NamedTuple):
 
     @property
     def section_record(self) -> tuple[int, int]:
-        """The size of the section without padding, and the rule by which linkers merge it with others (COMDAT).
+        """The size of the section without padding, and the rule by which linkers merge COMDAT sections (SELECT_...).
 
-        Both are 0 if this is not the symbol of a section.
+        Both are 0 if the entry is not the symbol of a section. The rule is 0 if the section is not COMDAT.
         """
         if self.storage != c.CLASS_STATIC or self.value or len(self.auxiliary) < c.AUXILIARY_SECTION.size:
             return 0, 0
@@ -170,7 +173,7 @@ class Coff(Binary):
     def _decoded(self) -> Iterator[Symbol]:
         entries = {entry.number: entry for entry in self._entries()}
         records = {entry.section: entry.section_record for entry in entries.values() if any(entry.section_record)}
-        alone = c.SELECT_NODUPLICATES, c.SELECT_ASSOCIATIVE  # linkers do not merge these by name
+        alone = c.SELECT_NODUPLICATES, c.SELECT_ASSOCIATIVE  # by these rules, linkers merge no sections of one name
         # The COMDAT sections that linkers merge although they have no external symbol.
         self.unnamed = frozenset(
             section.index
@@ -191,7 +194,7 @@ class Coff(Binary):
             )
         }
         for entry in entries.values():
-            defining = entry  # the entry with the symbol's section and value
+            defining = entry  # the entry that contains the symbol's section and value: the default of a weak symbol
             if entry.storage == c.CLASS_WEAK:
                 stands_for = c.AUXILIARY_WEAK.unpack_from(entry.auxiliary)[0]
                 if stands_for not in entries:

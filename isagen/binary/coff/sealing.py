@@ -1,19 +1,19 @@
 """Seals COFF objects: weak code and constants, and their sections, get names that are private to the level.
 
 A linker keeps one of all COMDAT sections with the same symbol; GNU's linker also compares the names of the sections.
-GNU's assembler writes the unwind data of `f` to COMDAT sections without a COMDAT symbol, such as `.pdata$f`; linkers
-keep one of those with the same name. So `f` becomes `f.avx2.NUMBER`, also in the names `.text$f`, `.pdata$f` and
-`.xdata$f`. A COMDAT section of constants or code that has only local symbols, as in assembly, gets a private name as
-well. Under Microsoft's ABI, section names contain no symbols, and unwind data is associated with the section of its
-function, so only symbols are renamed.
+GNU's assembler writes the unwind data of `f` to COMDAT sections without a COMDAT symbol, such as `.pdata$f`. Of such
+sections with the same name, linkers keep one. So `f` becomes `f.avx2.NUMBER`, also in the names `.text$f`, `.pdata$f`
+and `.xdata$f`. COMDAT sections of code or constants get private names too if they have only local symbols, as in
+assembly. Under Microsoft's ABI, the names of sections contain no symbols, and unwind data is associated with the
+section of its function, so these sections need no private names.
 
 In the name of a section of code, the part before `$` becomes the name that `layout.code_section` returns for the level.
-It shows the level in linked files, whose section names lack the rest.
+In linked files, sections have only this part of the name, which shows the level.
 
 If a symbol is renamed, directives to the linker to export or to retain the symbol are removed: no symbol has the old
 name.
 
-COFF has no hidden symbols: MinGW's linkers export all symbols from a DLL that exports none by name.
+COFF has no hidden symbols. From a DLL that exports no symbol by name, MinGW's linkers export all, sealed ones too.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _Renaming:
         struct.pack_into("8s", self._data, place, f"/{offset}".encode())
 
     def drop_directives(self, names: Collection[str]) -> None:
-        """Overwrite the directives that export or retain one of `names` with spaces."""
+        """Overwrite with spaces the directives that export or retain one of `names`."""
         for section in self._coff.sections:
             if section.name == DIRECTIVES:
                 content = self._coff.content(section)
@@ -116,7 +116,7 @@ class _Renaming:
 
 
 def _blank(found: re.Match[bytes], names: Collection[str]) -> bytes:
-    """Return spaces in place of a directive about one of `names`, and any other directive unchanged."""
+    """Return a directive unchanged, or as spaces if it is about one of `names`."""
     return b" " * len(found[0]) if found[2].decode(errors="surrogateescape") in names else found[0]
 
 

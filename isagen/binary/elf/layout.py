@@ -37,7 +37,7 @@ class Layout:
         self.wide = wide
         self.byteorder: Literal["little", "big"] = "little" if order == "<" else "big"
         self.word = 8 if wide else 4  # bytes of a pointer
-        self.symbol_shift = 32 if wide else 8  # the low bits of r_info are the type, those above the symbol's number
+        self.symbol_shift = 32 if wide else 8  # bits of the type in r_info; the symbol's number is in the bits above
         self.header = Struct(order + ("16sHHIQQQIHHHHHH" if wide else "16sHHIIIIIHHHHHH"))
         self.section = Struct(order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII"))
         self.symbol = Struct(order + ("IBBHQQ" if wide else "IIIBBH"))
@@ -47,7 +47,7 @@ class Layout:
 
 
 def layout_of(identification: bytes) -> Layout | None:
-    """Return the layout of an ELF file with these first bytes; None if it is unknown or they are not ELF's."""
+    """Return the layout of an ELF file with these first bytes; None if they are another format's or name no layout."""
     if len(identification) < 6 or identification[:4] != MAGIC:
         return None
     if identification[4] not in (1, 2) or identification[5] not in (1, 2):
@@ -76,7 +76,7 @@ LITTLE_ENDIAN = frozenset({3, 62})
 
 
 def architecture_of(head: bytes) -> Architecture | None:
-    """Return the architecture in the first bytes of a file; None if they contain none."""
+    """Return the architecture in the first bytes of a file; None if they name no processor, or are not ELF's."""
     layout = layout_of(head)
     if layout is None or len(head) < HEAD:
         return None

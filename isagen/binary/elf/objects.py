@@ -15,12 +15,12 @@ from .pointers import LoadedElf
 from .reader import LOADER_FUNCTIONS
 
 # Clang's counters of a function and their descriptions (-fprofile-generate, -fcoverage-mapping). The number of counters
-# differs between levels, so these symbols count as constants, which sealing renames. Profiling tools add up the
-# counters of all levels.
+# may differ between levels, so levels cannot share them: these symbols count as constants, which sealing renames.
+# Profiling tools add up the counters of all levels.
 COUNTER_PREFIXES = ("__profc_", "__profd_", "__profvp_")
 BOUNDS = ("__start_", "__stop_")
-# Prefixes of sections that are not loaded and that no program reads: debug information, the format's tables, and notes
-# of compilers.
+# Prefixes of sections that are not loaded, and do not affect what a program does: debug information, the format's
+# tables, and notes of compilers.
 UNLOADED = (
     *(".debug_", ".zdebug_", ".stab", ".gnu.debuglto_", ".comment", ".GCC.command.line", ".gnu.build.attributes"),
     *(".symtab", ".strtab", ".shstrtab", ".rel", ".group", ".note.GNU-stack", ".llvm_addrsig"),

@@ -11,7 +11,8 @@ from ..reader import Pointers, entries_of
 from . import layout as e
 from .reader import ARRAY_TYPES, AT_EXIT, LOADER_FUNCTIONS, WHEN_LOADED, Elf
 
-# Tags in .dynamic: (address, size in bytes) of an array of functions, as DT_INIT_ARRAY and DT_INIT_ARRAYSZ.
+# When the functions of an array are called, by the tags of its address and size in .dynamic, such as DT_INIT_ARRAY and
+# DT_INIT_ARRAYSZ.
 DYNAMIC_ARRAYS = {(25, 27): WHEN_LOADED, (32, 33): WHEN_LOADED, (26, 28): AT_EXIT}
 DYNAMIC_FUNCTIONS = {12: WHEN_LOADED, 13: AT_EXIT}  # tags whose value is the address of a function: DT_INIT, DT_FINI
 JUMPS = (".plt", ".iplt")
@@ -55,10 +56,10 @@ class ElfPointers(Pointers[Elf]):
 
     @cached_property
     def _relocated(self) -> tuple[dict[int, Target], set[int]]:
-        """The target of each pointer in `slot_ranges` that the loader relocates, by its address; and the resolvers.
+        """The targets of pointers that the loader relocates, by the pointer's address; and the addresses of resolvers.
 
-        Elsewhere, only the pointers to which the loader writes a resolver's result are included. Both are empty for an
-        object.
+        Outside of `slot_ranges`, only pointers to which the loader writes a resolver's result are included. For an
+        object, both are empty.
         """
         slots: dict[int, Target] = {}
         resolvers: set[int] = set()
@@ -123,7 +124,7 @@ class ElfPointers(Pointers[Elf]):
                 elif kind in self._kinds.slot:
                     symbol = self._file.symbol_of(self._file.dynamic_table, number)
                     if symbol.defined and symbol.kind != SymbolKind.RESOLVER:
-                        # GLOB_DAT and JUMP_SLOT have no addend; `relocations_in` may yield the slot's content as one.
+                        # GLOB_DAT and JUMP_SLOT have no addend: what `relocations_in` yields may be the slot's content.
                         yield place, symbol.address + (addend if kind in self._kinds.absolute else 0)
         if self._file.fixed and self._file.layout.wide:
             words = [s for s in self._file.sections if s.type == e.SHT_PROGBITS or s.type in ARRAY_TYPES]
@@ -141,8 +142,8 @@ class LoadedElf(Elf):
 def _relative_places(elf: Elf, section: Section) -> Iterator[int]:
     """Yield the addresses of the pointers in a SHT_RELR section (gABI, "Relative Relocation Table").
 
-    An even entry is the address of a pointer. An odd entry is a bitmap of the words that follow those of the entry
-    before it: each bit above the lowest stands for one word, and is set if the word is a pointer.
+    An even entry is the address of a pointer. An odd entry is a bitmap of the words after those of the previous entry:
+    each bit above the lowest stands for one word, and is set if the word is a pointer.
     """
     content, word, order = elf.content(section), elf.word, elf.byteorder
     after = 0

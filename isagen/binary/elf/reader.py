@@ -1,4 +1,4 @@
-"""Reads ELF files. They are mapped into memory, because a library may have hundreds of megabytes."""
+"""Reads ELF files: sections, symbols, relocations and unwind tables."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from . import layout as e
 LONGEST_NAME = 1 << 16
 # The prefix of a sealed level's executable sections. Linkers define no __start_NAME for a NAME that starts with a dot.
 CODE_SECTION = ".isa_text."
-# Kinds and bindings of symbols, by their numbers in a symbol table. The enumerations have ELF's numbers.
+# Kinds and bindings of symbols, by the number in four bits of a symbol table's entry.
 KINDS = tuple(SymbolKind(value) if value in set(SymbolKind) else SymbolKind.OTHER for value in range(16))
 BINDINGS = tuple(Binding(value) if value in set(Binding) else Binding.OTHER for value in range(16))
 
 WHEN_LOADED, AT_EXIT = "when loaded", "at exit"
-# When the loader calls the functions of an array: by the start of its section's name, which may end in a priority, such
-# as .init_array.00101, and by its section's type.
+# When the loader calls the functions of an array: by the start of the name of its section, and by the section's type.
+# The name may end in a priority, such as .init_array.00101.
 ARRAY_NAMES = {
     **dict.fromkeys((".preinit_array", ".init_array", ".ctors"), WHEN_LOADED),
     **dict.fromkeys((".fini_array", ".dtors"), AT_EXIT),
 }
 ARRAY_TYPES = {e.SHT_PREINIT_ARRAY: WHEN_LOADED, e.SHT_INIT_ARRAY: WHEN_LOADED, e.SHT_FINI_ARRAY: AT_EXIT}
-# Sections whose parts, from all objects, the linker joins into one function, which the loader calls.
+# Sections in which the linker joins the parts from all objects into one function. The loader calls this function.
 LOADER_FUNCTIONS = {".init": WHEN_LOADED, ".fini": AT_EXIT}
 UNWINDING = ".eh_frame"
-# Writable sections to which only the loader writes: constants with addresses, and pointers for unwinding.
+# Prefixes of writable sections to which only the loader writes: constants with addresses, and pointers for unwinding.
 RELOCATED_ONLY = (".data.rel.ro", ".data.rel.local.DW.ref.", ".data.DW.ref.")
 # Tables for unwinding the stack: their pointers do not count as data that leads to code, as only unwinders read them.
 UNWIND_TABLES = (UNWINDING, ".gcc_except_table")
@@ -43,10 +43,10 @@ COMMON_DATA = (
 
 
 def section_of(index: int, name: str, address: int, header: tuple[int, ...]) -> Section:
-    """Return the section with this header.
+    """Return the section with this header (`Layout`) at an `address`, which may differ from the header's.
 
     Code can find the data of a `findable` section by ``__start_NAME``, which linkers define if NAME is a C identifier,
-    or by a symbol in a section that the linker places before or after it.
+    or by a symbol in a section that the linker places before or after this one.
     """
     _, kind, flags, _, offset, size, link, info, alignment, _ = header
     loaded, stored = bool(flags & e.SHF_ALLOC), kind not in (e.SHT_NULL, e.SHT_NOBITS)
@@ -168,7 +168,7 @@ class Elf(Binary):
 
     @cached_property
     def dynamic_table(self) -> Section | None:
-        """The table of the symbols that bind the file to other files; None in an object or a static program."""
+        """The table of the symbols that bind the file to other files; None in a file without one, such as an object."""
         return next((s for s in self.sections if s.type == e.SHT_DYNSYM), None)
 
     @property
@@ -199,7 +199,7 @@ class Elf(Binary):
         return self.symbol_of(self.symbol_table, number)
 
     def symbol_of(self, table: Section | None, number: int) -> Symbol:
-        """Return the symbol with a number in a table; an undefined symbol if the table has no such number."""
+        """Return the symbol with this number in a table; an undefined symbol if there is none."""
         size = self.layout.symbol.size
         if table is None or (number + 1) * size > table.stored:
             return UNDEFINED
@@ -234,9 +234,9 @@ class Elf(Binary):
 
     @cached_property
     def _long_indexes(self) -> dict[int, array[int]]:
-        """The section index of each symbol, by the index of the symbol table's section (SHT_SYMTAB_SHNDX).
+        """The section indexes of a symbol table's symbols, by the index of the table's section (SHT_SYMTAB_SHNDX).
 
-        Only files of 65,280 sections or more have such tables.
+        Only files with very many sections have them, because the field in a symbol has 16 bits.
         """
         tables = (s for s in self.sections if s.type == e.SHT_SYMTAB_SHNDX)
         return {s.link: numbers_of("I", self.content(s), self.byteorder) for s in tables}
@@ -259,8 +259,8 @@ class Elf(Binary):
     def relocations_in(self, table: Section) -> Iterator[Relocation]:
         """Yield the relocations in a section of relocations.
 
-        Entries for x86-64 contain the addend. Entries for some other processors, and entries that lld writes with -z
-        rel, do not: for these, the relocated place contains the addend.
+        If the entries contain no addends (SHT_REL), the relocated places contain them. Such entries occur on some
+        processors, and lld writes them with `-z rel`.
         """
         with_addend = table.type == e.SHT_RELA
         form = self.layout.relocation_with_addend if with_addend else self.layout.relocation
@@ -281,8 +281,8 @@ class Elf(Binary):
         """Yield (address, size in bytes) of the functions in .eh_frame (LSB, "Exception Frames"; DWARF 4, 6.4.1).
 
         Each record (FDE) is read as if it had the form that compilers write: with a 32-bit distance to the function,
-        and a size. Records that lead outside of code are skipped, and so is common information (CIE). Nothing is
-        yielded for an object.
+        and a size. Records that lead outside of code are skipped, and so are those of common information (CIE). Nothing
+        is yielded for an object.
         """
         table = next((s for s in self.sections if s.name == UNWINDING), None)
         if table is None or not table.in_file or self.relocatable:

@@ -3,11 +3,11 @@
 A linker keeps one of all weak functions with the same name, and one of all COMDAT groups with the same signature,
 whatever their level. So in all objects of AVX2, `_Z4sortIfEvPT_` becomes `_Z4sortIfEvPT_.avx2.NUMBER`, a hidden symbol.
 The objects of the level still share one copy, and no other object refers to it. The caller passes other names that
-become private: those of functions that no linker merges, and of data that contains addresses of a level's functions.
+become private (`build/addresses.py`), such as those of data that contains addresses of a level's functions.
 Local functions are renamed too, so that debuggers and profilers show their level.
 
-The sections of a level's code are renamed to `.isa_text.LEVEL`, because linkers do not mix sections of this name with
-others. So the section headers of a program or library, even of a stripped one, show which code belongs to which level.
+The sections of a level's code are renamed to `.isa_text.LEVEL`. Linkers do not mix these with other sections, so the
+section headers of a program or library show which code belongs to which level, even if the file is stripped.
 """
 
 from __future__ import annotations
@@ -58,8 +58,11 @@ def sealed(
 def _rename_groups(
     file: ElfObject, changes: _Renaming, merged: Iterable[Symbol], renamed: Collection[str], suffix: str
 ) -> None:
-    """Give the groups with `merged` symbols signatures of the level, unless the signature is a `renamed` symbol."""
-    first: dict[int, Symbol] = {}  # by section
+    """Give groups with `merged` symbols a signature of the level, unless the signature is one of the `renamed` symbols.
+
+    `suffix` is the end of the level's private names.
+    """
+    first: dict[int, Symbol] = {}  # the first merged symbol, by section
     for symbol in merged:
         first.setdefault(symbol.section, symbol)
     renamed_numbers = {symbol.number for symbol in file.symbols if symbol.name in renamed}
@@ -68,14 +71,17 @@ def _rename_groups(
         inside = [first[member] for member in group.members if member in first]
         if not inside or group.signature in renamed_numbers:
             continue
-        if group.signature in defined:  # the signature is the name of shared data, which does not change
+        if group.signature in defined:  # the signature is the symbol of shared data, whose name does not change
             changes.sign_group(group.section, inside[0].number)
         else:  # only the group has this name, such as _ZN1AC5Ev for all constructors of a class
             changes.rename_symbol(group.signature, group.name + suffix)
 
 
 def _rename_code(file: ElfObject, changes: _Renaming, name: str, bounded_sections: Collection[str]) -> None:
-    """Rename the sections of code, except .init, .fini and `bounded_sections`, and their sections of relocations."""
+    """Rename the sections of code to `name`, and the sections of their relocations to match.
+
+    The names of .init, .fini and `bounded_sections` do not change.
+    """
     unchanged = {*LOADER_FUNCTIONS, *bounded_sections}
     code = {section.index for section in file.sections if section.executable and section.name not in unchanged}
     for section in file.sections:
@@ -141,14 +147,14 @@ class _Renaming:
         return table.offset + number * self._layout.symbol.size
 
     def _info(self, number: int) -> int:
-        """Return the offset of the kind and binding of a symbol; its visibility is in the next byte."""
+        """Return the offset of the byte with a symbol's kind and binding. The next byte contains its visibility."""
         return self._symbol(number) + (4 if self._layout.wide else 12)
 
     def _header(self, index: int) -> int:
         return self._file.file.headers_at + index * self._layout.section.size
 
     def _offset(self, table: int, name: str) -> int:
-        """Return the offset of a new name in a string table; `table` is its section's index. Adds the name there."""
+        """Add a name once to the string table in the section with index `table`, and return the name's offset."""
         if (table, name) not in self._offsets:
             added = self._added.setdefault(table, bytearray())
             self._offsets[table, name] = self._file.sections[table].size + len(added)

@@ -1,8 +1,8 @@
 """Reads the fixups of a linked Mach-O file: the pointers that the loader writes.
 
-The pointers form chains: each contains the distance to the next (<mach-o/fixup-chains.h>). Older files, and files that
-zig links, contain programs of opcodes instead, which say where to write what (<mach-o/loader.h>, REBASE_OPCODE and
-BIND_OPCODE).
+The pointers form chains: each contains the distance to the next (<mach-o/fixup-chains.h>). Instead of chains, older
+files and files that zig links contain programs of opcodes, which say where to write what (<mach-o/loader.h>,
+REBASE_OPCODE and BIND_OPCODE).
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from ..reader import NAMES
 from . import layout as m
 
 MASK = (1 << 64) - 1
-LONGEST = 63  # the highest shift of a byte: an encoded number has at most ten bytes
+LONGEST = 63  # the highest shift, that of the tenth byte: an encoded number has no more bytes
 POINTER, POINTER_OFFSET = 2, 6  # DYLD_CHAINED_PTR_64: addresses; ..._OFFSET: offsets from the base address
 SIGNED = (1, 7, 9, 10, 12)  # formats of arm64e
 NO_CHAIN = 0xFFFF
-# By format of imports: an import's struct, the bits of its library's number, and the lowest bit of its name's offset.
+# By the format of the imports: an import's struct, the size of its library's number and the position of its name's
+# offset, both in bits.
 IMPORTS = {1: ("<I", 8, 9), 2: ("<Ii", 8, 9), 3: ("<Qq", 16, 32)}
 # The opcodes, by the upper half of their byte; the lower half is a number.
 REBASE_OPCODES = (
@@ -41,7 +42,7 @@ class Segment(NamedTuple):
 
 
 class Fixup(NamedTuple):
-    """A pointer at the address `place`. It leads to `address` in this file, or `addend` bytes after the symbol `name`.
+    """A pointer at the address `place`. It leads to the `address`, or, with a `name`, `addend` bytes after this symbol.
 
     If `own` is set, the symbol may be one of this file's exports.
     """
@@ -114,7 +115,7 @@ def by_opcodes(data: bytes, segments: Sequence[Segment], fields: Sequence[int]) 
 def _run(
     stream: Stream, opcodes: Sequence[str], segments: Sequence[Segment], left: int, is_lazy: bool = False
 ) -> Iterator[tuple[int, Fixup]]:
-    """Yield (offset in the file, fixup) of each pointer; more than `left` are an error."""
+    """Yield (offset in the file, fixup) of each pointer. Raises `ValueError` if there are more than `left`."""
     segment = offset = library = addend = 0
     name = ""
     while stream:
@@ -123,7 +124,7 @@ def _run(
         count = skipped = 0
         match opcodes[code] if code < len(opcodes) else "":
             case "end":
-                if not is_lazy:  # in lazy binds, it ends a symbol and not the stream
+                if not is_lazy:  # in lazy binds, this opcode ends a symbol and not the stream
                     return
             case "library":
                 library = number
@@ -170,7 +171,7 @@ def _run(
 
 
 def by_chains(data: bytes, segments: Sequence[Segment], base: int, start: int, size: int) -> Iterator[Fixup]:
-    """Yield the fixups in chains, which the `size` bytes at `start` describe.
+    """Yield the fixups in chains, which the `size` bytes at `start` describe. The file is loaded at `base`.
 
     Raises `ValueError`, `IndexError` or `struct.error` if the file is damaged or has a format that is not read.
     """
@@ -201,7 +202,11 @@ def by_chains(data: bytes, segments: Sequence[Segment], base: int, start: int, s
 
 
 def _imports(part: bytes, start: int, names: int, count: int, kind: int) -> Iterator[tuple[str, bool, int]]:
-    """Yield (name, whether it may be one of this file's exports, addend) of each import."""
+    """Yield (name, whether it may be one of this file's exports, addend) of each import.
+
+    `part` describes the chains. The imports are at offset `start` in it, their names at offset `names`. `kind` is the
+    format of the imports.
+    """
     form, bits, before = IMPORTS[kind]
     entry, left = struct.Struct(form), NAMES * len(part)
     for value, *addend in entry.iter_unpack(part[start : start + count * entry.size]):
@@ -211,12 +216,16 @@ def _imports(part: bytes, start: int, names: int, count: int, kind: int) -> Iter
         if end < 0 or left < 0:
             raise ValueError("the names of its imports are cut off or too long")
         library = value & (1 << bits) - 1
-        special = library == 0 or library >= (1 << bits) - 16  # this file, or a negative number: a rule of dyld
+        # 0 stands for this file, and a negative number for a rule by which dyld searches several files.
+        special = library == 0 or library >= (1 << bits) - 16
         yield part[place:end].decode(errors="surrogateescape"), special, addend[0] if addend else 0
 
 
 def _chain(data: bytes, segment: Segment, offset: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield (address, value in the file) of the pointers in one page; the first is at `offset` in the segment."""
+    """Yield (address, value in the file) of the pointers in one page.
+
+    In the segment, the first pointer is at `offset`, and the page ends at `end`.
+    """
     while True:
         if offset >= end or offset + 8 > segment.file_size:
             raise ValueError("a chain of pointers leaves its page")

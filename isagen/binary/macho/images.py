@@ -17,7 +17,7 @@ from .jump_tables import jump_tables
 from .pointers import MachoPointers
 from .reader import NULL, Macho, section_of
 
-PADDING = 64  # bytes of padding between the code of two objects, at most
+PADDING = 64  # the most bytes of padding between the code of two objects
 
 
 class MachoImage(Macho):
@@ -38,7 +38,7 @@ class MachoImage(Macho):
     # ---- commands, segments and sections
 
     def _link_data(self, number: int) -> tuple[int, int]:
-        """Return the offset and the size of the data that a command describes; (0, 0) if there is no such command."""
+        """Return the offset and size of the data that the command `number` describes; (0, 0) without such a command."""
         place = next((place for found, place, _ in self.commands() if found == number), 0)
         _, _, offset, size = m.LINK_DATA.unpack_from(self.data, place) if place else (0, 0, 0, 0)
         return offset, size
@@ -104,16 +104,16 @@ class MachoImage(Macho):
         ending = (s.address for s in symbols if s.section and not (s.kind == SymbolKind.LABEL and s.local))
         self._ends = sorted({*ending, *self._function_starts})
         for symbol in symbols:
-            # A symbol's size is the distance to the next symbol. In a stripped file, only functions have known sizes,
-            # and only if the file lists where functions start.
+            # A symbol's size is the distance to the next symbol. In a stripped file, symbols are missing, so only sizes
+            # of functions are known, and only if the file lists where functions start.
             is_listed = self.sections[symbol.section].executable and self._function_starts
             sized = is_listed or not self.stripped
             yield symbol._replace(size=self._size(symbol.address)) if symbol.section and sized else symbol
 
     def _size(self, address: int) -> int:
-        """Return the number of bytes up to the next symbol or function, or the section's end.
+        """Return the number of bytes from an address to the next symbol or function, or the section's end.
 
-        In code for x86-64, zeros at the end do not count.
+        In code for x86-64, up to `PADDING` zeros at the end do not count.
         """
         section = self.section_at(address)
         assert section is not None
@@ -135,7 +135,7 @@ class MachoImage(Macho):
 
     @cached_property
     def _levels(self) -> list[tuple[int, tuple[str, int]]]:
-        """The address of each named function, with its level and section, in order.
+        """(Address, (level, index of the section)) of each function that has a symbol, in order of address.
 
         The level is "" if one of the function's names shows none.
         """
@@ -175,7 +175,10 @@ class MachoImage(Macho):
 
 
 def _divided(section: Section, data: Sequence[tuple[int, int]]) -> Iterator[Section]:
-    """Yield the parts of a section. `data` is (first offset in the file, end) of each piece of data in code."""
+    """Yield the parts of a section: code, and the pieces of data in it.
+
+    `data` is (first offset in the file, end) of each piece, in order.
+    """
     start, after = section.offset, section.offset + section.size
     for low, high in chain(data[bisect_right(data, (start,)) : bisect_right(data, (after,))], [(after, after)]):
         for end, flags in ((low, section.flags), (high, 0)):

@@ -1,7 +1,7 @@
-"""Finds the jump tables in code for x86-64: Apple's newer linkers do not list them (LC_DATA_IN_CODE).
+"""Finds the jump tables in code for x86-64, which Apple's newer linkers do not list (LC_DATA_IN_CODE).
 
-An entry is the distance from its table to code of the same function. LLVM puts a table after the function's code, GCC
-after the jump.
+An entry of a table is the distance from the table to code of the same function. LLVM puts the table after the
+function's code, GCC after the jump.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-# LEA into a 64-bit register. Its last four bytes are the distance from the next instruction to the address.
+# LEA of an address into a 64-bit register. Its last four bytes are the distance from its end to this address.
 LEA = re.compile(rb"(?=[\x48\x4c]\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4}))", re.DOTALL)
 LEA_SIZE = 7
 ENTRY, FEWEST = 4, 3  # bytes of an entry; entries of the smallest table
 
 
 def jump_tables(raw: bytes, starts: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield (first offset, end) of each table in the code `raw`; functions start at the offsets `starts`."""
+    """Yield (first offset, end) of each table in the code `raw`; `starts` are the sorted offsets of its functions."""
     seen: set[int] = set()
     for found in LEA.finditer(raw):
         place = found.start() + LEA_SIZE + int.from_bytes(found[1], "little", signed=True)

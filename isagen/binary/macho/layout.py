@@ -15,8 +15,8 @@ LINKED = (PROGRAM, LIBRARY, BUNDLE)
 HEADER = Struct("<4sIIIIIII")  # magic, processor, its subtype, type, commands, their size, flags, reserved
 COMMAND = Struct("<II")  # number, size
 SEGMENT_64, SYMTAB = 0x19, 2
-# The commands that name the oldest version of the system that can load the file: LC_BUILD_VERSION; and
-# LC_VERSION_MIN_..., which older compilers write.
+# The commands that name the oldest system that can load the file: LC_BUILD_VERSION, or LC_VERSION_MIN_... of older
+# compilers.
 VERSIONS = {0x32, 0x24, 0x25, 0x2F, 0x30}
 # Command, name, address, size, file offset, file size, two protections, sections, flags.
 SEGMENT = Struct("<II16sQQQQiiII")
@@ -26,7 +26,8 @@ SYMBOL_TABLE = Struct("<IIIIII")  # command, symbols, their count, names, the na
 SYMBOL = Struct("<IBBHQ")  # name, type, section, description, value
 RELOCATION = Struct("<iI")  # address; bit fields: symbol (24), relative (1), length (2), external (1), type (4)
 
-# In linked files: the commands that give the place of the loader's data, and their structures.
+# In linked files: the commands that give the place of data for the loader, of the list of functions, and of the list of
+# data in code; and the structures of the commands and of what they describe.
 DYLD_INFO, CHAINED_FIXUPS = {0x22, 0x80000022}, 0x80000034
 FUNCTION_STARTS, DATA_IN_CODE = 0x26, 0x29
 LINK_DATA = Struct("<IIII")  # command, its size, offset, size
@@ -45,7 +46,7 @@ CALLED = {9: "when loaded", 0x15: "when loaded", 0x16: "when loaded", 0xA: "at e
 INIT_OFFSETS = 0x16
 # S_NON_LAZY_SYMBOL_POINTERS, S_LAZY_SYMBOL_POINTERS, S_LAZY_DYLIB_SYMBOL_POINTERS, S_THREAD_LOCAL_VARIABLE_POINTERS.
 POINTERS = {6, 7, 0x10, 0x14}
-SYMBOL_STUBS, STUB_HELPER = 8, "__stub_helper"  # jumps through POINTERS
+SYMBOL_STUBS, STUB_HELPER = 8, "__stub_helper"  # a type and a name of sections with jumps through POINTERS
 ATTR_PURE_INSTRUCTIONS, ATTR_SOME_INSTRUCTIONS = 0x80000000, 0x400
 
 N_STAB, N_PEXT, N_TYPE, N_EXT = 0xE0, 0x10, 0x0E, 0x01  # in a symbol's type
@@ -56,8 +57,8 @@ N_WEAK_REF, N_WEAK_DEF = 0x40, 0x80  # in a symbol's description: of an undefine
 # addend of the relocation after it.
 SUBTRACTOR = {X86_64: 5, ARM64: 1}
 ADDEND = {ARM64: 10}
-# The types that write a distance which counts from the end of a 32-bit place. On x86-64: SIGNED, BRANCH, GOT_LOAD, GOT,
-# SIGNED_1, SIGNED_2, SIGNED_4 and TLV.
+# The types that write a distance which counts from the end of a 32-bit place; for x86-64, SIGNED, BRANCH, GOT_LOAD,
+# GOT, SIGNED_1, SIGNED_2, SIGNED_4 and TLV.
 FROM_END = {X86_64: {1, 2, 3, 4, 6, 7, 8, 9}, ARM64: set[int]()}
 
 

@@ -1,4 +1,4 @@
-"""Reads the pointers of a linked Mach-O file: in its data, in tables of the linker, in arrays that the loader reads."""
+"""Reads the pointers of a linked Mach-O file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from . import layout as m
 from .fixups import Fixup
 from .reader import name_in_c
 
-GOT = ",__got"  # the section may have another type than those in m.POINTERS
+GOT = ",__got"  # the end of a section's name, because the type of the GOT may not be one of m.POINTERS
 WORD = 8
 
 
 class MachoPointers(Pointers[Binary]):
-    """The pointers of a linked file that starts at the address `base`."""
+    """The pointers of a linked file that starts at the address `base`.
+
+    Of several `fixups` of a place, the last one counts.
+    """
 
     def __init__(self, file: Binary, kinds: RelocationTypes, fixups: Iterable[Fixup], base: int) -> None:
         super().__init__(file, kinds)

@@ -25,9 +25,10 @@ COMMON_DATA = (
 def section_of(index: int, name: str, place: tuple[int, int, int], flags: int, *relocations: int) -> Section:
     """Return a section; `name` is SEGMENT,NAME, and `place` the section's address, file offset and size.
 
-    `relocations` are the file offset and the number of the section's relocations, and may be left out.
+    For an object, `relocations` are the file offset and the number of the section's relocations.
 
-    Code finds the data of a `findable` section by a symbol such as ``section$start$__DATA$hooks``, or getsectiondata().
+    Code can find the data of a `findable` section by a symbol such as ``section$start$__DATA$hooks``, or by
+    getsectiondata().
     """
     segment, _, own_name = name.partition(",")
     loaded = index > 0 and segment not in DEBUGGING
@@ -71,7 +72,7 @@ class Entry(NamedTuple):
 
     @property
     def kind(self) -> int:
-        """N_UNDF, N_ABS or N_SECT: it is undefined, absolute, or defined in a section."""
+        """N_SECT for a symbol in a section, N_ABS for an absolute one, N_UNDF for an undefined or a common one."""
         return self.type & m.N_TYPE
 
     @property
@@ -81,14 +82,14 @@ class Entry(NamedTuple):
 
     @property
     def binding(self) -> Binding:
-        """The rule by which a linker chooses among symbols of its name."""
+        """The rule by which a linker chooses among symbols of the same name."""
         if not self.external:
             return Binding.LOCAL
         weak = m.N_WEAK_DEF if self.kind == m.N_SECT else m.N_WEAK_REF
         return Binding.WEAK if self.description & weak else Binding.GLOBAL
 
     def symbol(self, section: Section, size: int = 0) -> Symbol:
-        """Return the symbol. `section` is its section, or NULL if it has none."""
+        """Return the entry's symbol. `section` is the symbol's section, or NULL if it has none."""
         address = self.value if self.kind in (m.N_ABS, m.N_SECT) else 0
         place = section.index, address, size
         definition = self.kind != m.N_UNDF or self.common
@@ -97,7 +98,7 @@ class Entry(NamedTuple):
         return Symbol(self.number, name_in_c(self.name), kind, self.binding, *place, definition, hidden)
 
     def _symbol_kind(self, section: Section) -> SymbolKind:
-        """Return the kind of the symbol, which the entry does not contain.
+        """Return the kind of the symbol, which its name and its section show.
 
         Labels that compilers make, such as `l_.str`, do not start with an underscore. On arm64, LLVM writes a label
         such as `ltmp0` at the start of each section.

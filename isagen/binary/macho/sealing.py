@@ -1,8 +1,8 @@
 """Seals Mach-O objects: weak code and constants get names that are private to the level.
 
 A linker keeps one of all weak definitions with the same name. So `f` becomes `f.avx2.NUMBER`, a private external
-symbol: the objects of the level still share one copy, and no other program or library can refer to it. Sections are not
-renamed, because linkers merge no sections by name.
+symbol: the objects of the level still share one copy, and no other program or library can refer to it. Sections keep
+their names, because linkers do not use these to choose definitions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from . import layout as m
 from .reader import Macho
 
 TYPE_AT, DESCRIPTION_AT = 4, 6  # offsets in a symbol
-NAMES_AT = 16  # the offset in LC_SYMTAB of the string table's offset and size
+NAMES_AT = 16  # where LC_SYMTAB contains the offset and size of the table of names
 
 
 class MachoObject(ObjectFile[Macho]):
