@@ -20,21 +20,21 @@ SEPARATOR = "\x01"
 # The codes of characters that keyval does not accept in values: it drops the text after a '#', and reads line by line.
 # The fragment decodes them.
 CODES = {"#": "\x02", "\n": "\x03"}
-# The code of each space in a value that begins or ends with one: keyval would trim the value.
+# Replaces every space of a value that begins or ends with a space: keyval would trim the value.
 SPACE = "\x04"
 
 
 def answer(
     build: Build, warnings: Iterable[str] = (), *, folder: str = "", root: str = "..", precompiled: Sequence[str] = ()
 ) -> Values:
-    """Return the part of the answer that depends on the build. Meson prints `warnings` and the build's own warnings.
+    """Return the part of the answer about what is built. Meson prints `warnings` and those about features.
 
     `folder` is the path of the fragment's output folder, relative to the build folder's root. `root` is the path of the
     project's root, relative to the fragment's folder. `precompiled` are the languages with a precompiled header.
 
-    Some keys: `copied` lists the kernel sources whose text is in their copies. `emitted` lists the outputs of the step
-    emit: the dispatch source, a whole module's front, and the copies. `sealed` lists the outputs of the step seal: the
-    source of stubs, the registrations of each level, and the sealed objects, if levels are sealed.
+    The key `copied` lists the sources of the project whose text is in their copies. `emitted` lists the outputs of the
+    step emit: the dispatch source, a whole module's front, and the copies. `sealed` lists the outputs of the step seal:
+    the source of stubs, the registrations of each level, and, if levels are sealed, the sealed objects.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
@@ -79,7 +79,7 @@ def _units(build: Build, folder: str, precompiled: Sequence[str]) -> Values:
         values[f"{unit.name}_pch"] = [language for language in precompiled if unit.args.get(language)]
         for language in LANGUAGES:
             args = unit.args.get(language, ())
-            # GCC looks for precompiled headers in the -iquote folders: the unit's folder comes before those of kernels.
+            # GCC takes a precompiled header from the first -iquote folder that has one: it must be the unit's own.
             own_folder = [f"-iquote{folder}/{unit_folder(unit.name)}"] if precompiled and args else []
             values[f"{unit.name}_{language}_args"] = [*own_folder, *args]
     return values

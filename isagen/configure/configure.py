@@ -1,6 +1,6 @@
 """`isagen configure`, which the Meson fragment runs: probes compilers, plans, and writes what the build needs.
 
-These are the plan, headers, linker scripts and a copy of the steps.
+It writes the plan, headers, linker scripts and a copy of the build steps.
 """
 
 from __future__ import annotations
@@ -78,10 +78,9 @@ def _write_depfile(arguments: Arguments, inputs: Iterable[Path]) -> None:
 
 
 def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
-    """Configure a build; return the text of the answer to the fragment, and the paths of isa.toml and table files.
+    """Configure a build; return the text of the answer, and the paths of isa.toml and the project's table files.
 
-    If one of these files changes, ninja configures again. Plan, tool, headers and linker scripts are written only after
-    all checks.
+    If one of these files changes, ninja configures again. Files for the build are written only after all checks.
     """
     request = replace(request, compilers=tuple(compiler.with_own_version() for compiler in request.compilers))
     request = replace(request, cpu_family=family_of(request.compilers, request.cpu_family))
@@ -174,7 +173,7 @@ def _check(request: Request, config: Config) -> None:
 
 
 def _build(request: Request, config: Config, table: Table, limit: Limit, cache: Cache) -> Build:
-    """Probe the compilers and return the build."""
+    """Return the build. The compilers are probed unless objects are opaque."""
     optimization = _optimization(request)
     if limit.opaque:
         verdicts = limited_verdicts(table, request.compilers, limit)
@@ -232,7 +231,7 @@ def _build(request: Request, config: Config, table: Table, limit: Limit, cache: 
 def native_levels(
     request: Request, table: Table, verdicts: Mapping[tuple[str, str], Verdict], limit: Limit
 ) -> Mapping[str, tuple[str, ...]] | None:
-    """Return the features that CPU and OS of this machine lack, by level; None if isa_levels does not contain `native`.
+    """Return the features that this machine's CPU or OS lacks, by level; None if isa_levels does not contain `native`.
 
     If only the lowest level is built, the result is empty. Otherwise, raises `ConfigError` if the program is for
     another system or processor than this machine's.
@@ -257,14 +256,14 @@ def native_levels(
 
 
 def _optimization(request: Request) -> str:
-    """Return the options that optimize kernels in C++, or those in the first language if no kernel is in C++."""
+    """Return the optimization and vectoriser options of the C++ compiler, or, without it, of the first compiler."""
     compiler = next((one for one in request.compilers if one.language == "cpp"), request.compilers[0])
     options = request.optimization, compiler.args
     return " ".join((optimization_of(*options), *vectoriser(compiler.id, *options)))
 
 
 def _relative(path: Path, start: Path) -> str:
-    """Return `path` relative to `start`, with slashes; on another drive, return the absolute path."""
+    """Return `path` with slashes, relative to `start` unless they are on different drives."""
     try:
         return Path(os.path.relpath(path, start)).as_posix()
     except ValueError:
@@ -274,8 +273,8 @@ def _relative(path: Path, start: Path) -> str:
 def _copy_options(request: Request, limit: Limit) -> CopyOptions:
     """Return the options of all copies: they add include folders, disable LTO and unique symbols, vectorise, map paths.
 
-    Copies include their sources by paths such as isagen/../../k.cpp. In `__FILE__` and debug information,
-    -ffile-prefix-map turns these into ../k.cpp: the path from the build folder's root, as for all sources.
+    Most copies include their sources, by paths such as isagen/../../k.cpp. In `__FILE__` and debug information,
+    -ffile-prefix-map turns this path into ../k.cpp, the path from the build folder's root, as for other sources.
     """
     if limit.foreign:
         return CopyOptions("-I")

@@ -19,9 +19,9 @@ def detection_values(
 ) -> Mapping[str, Any]:
     """Return the values of the templates. Masks and maxima are texts: unsigned numbers in C.
 
-    `baseline` are the features that all code of the build may use. The generated code checks them and the features of
-    levels, except those in both `baseline` and `unreported`: the system does not report `unreported` features. The
-    generated code reads each source of features into a word.
+    `baseline` are the features that all code of the build may use, and `unreported` those that the system does not
+    report. The generated code checks the baseline's and the levels' features, except those of the baseline that are
+    unreported. It reads each source of features into a word.
     """
     unchecked = {*baseline}.intersection(unreported)
     baseline = [name for name in baseline if name not in unchecked]

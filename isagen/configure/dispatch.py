@@ -75,13 +75,13 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], dict[str
 
 
 def _values(build: Build, table: Table) -> Mapping[str, Any]:
-    """Return the values of the templates of the dispatch header, the dispatch source and the source of stubs.
+    """Return the values of the templates of the dispatch header and source, the source of stubs, and the front.
 
     `suffix` makes the symbols of functions unique, because several projects may be linked into one program.
     """
     plan, limit = build.plan, build.limit
     processor = table.features.processor
-    if limit.foreign:  # C for any compiler cannot detect the CPU, so the lowest level requires nothing
+    if limit.foreign:  # C that every compiler accepts cannot detect the CPU: the lowest level requires nothing
         levels = replace(plan.levels[0], features=()), *plan.levels[1:]
         detection = detection_values(replace(plan, levels=levels), table.features, ())
     else:
@@ -143,8 +143,8 @@ def override_values(plan: Plan) -> Mapping[str, Any]:
 def _meaning(meaning: str, plan: Plan, always: bool) -> dict[str, Any]:
     """Return what LEVEL or -LEVEL means: `allowed`, a mask of levels, and `asked`, the index of the level asked for.
 
-    The program warns if the CPU does not support that level. `asked` is -1 for -LEVEL, and if the variable has the same
-    meaning `always`, whatever its value.
+    The program warns if the CPU does not support the level asked for. `asked` is -1 for -LEVEL, and with `always`,
+    which is true if every value of the variable has this meaning.
     """
     names = [level.name for level in plan.levels]
     if meaning.startswith("-"):

@@ -64,7 +64,8 @@ def limit_of(
 ) -> Limit:
     """Return the limit of a build with `compilers` for Meson's `system`.
 
-    `system` is None if only compilers are known. `no_table` is the reason that `choose_table` returns.
+    `system` is None if only compilers are known. `no_table` is the reason that `choose_table` returns. With
+    `whole_module`, the kernels form an extension module.
     """
     compilers = [compiler for compiler in compilers if compiler.language != "fortran"]
     for compiler in compilers:
@@ -108,7 +109,7 @@ def required_args(compiler: Compiler) -> tuple[str, ...]:
 def without_refused_args(
     config: Config, kernels: Iterable[str], compilers: Iterable[Compiler], limit: Limit
 ) -> tuple[Config, list[str]]:
-    """Return the configuration without the `args` that a compiler of `kernels` refuses, and a warning for each removal.
+    """Return the configuration without the `args` that a compiler of `kernels` refuses, and warnings about them.
 
     Nothing is removed if the `limit` has no reason, that is, if every level is tried.
     """

@@ -77,7 +77,7 @@ def find_audit(request: Request, processor: Processor, limit: Limit) -> LinkAudi
 
 
 def audit_warnings(audit: LinkAudit, processor: Processor) -> Iterator[str]:
-    """Yield a warning for Meson if links are not audited only because the decoder is not installed."""
+    """Yield a warning for Meson if links are not audited because the decoder is not installed."""
     distribution = processor.decodable.distribution if processor.decodable else ""
     if audit.how == NOT_INSTALLED.format(distribution):
         yield (
@@ -87,12 +87,12 @@ def audit_warnings(audit: LinkAudit, processor: Processor) -> Iterator[str]:
 
 
 def audit_values(request: Request, audit: LinkAudit, folder: str, plan_file: str) -> dict[str, list[str]]:
-    """Return the part of the answer about the audit. `folder` is the fragment's, relative to the build folder.
+    """Return the part of the answer about links. `folder` is the fragment's output folder, from the build folder.
 
-    `link_args` enable the audit, and link the Fortran run-time library. The folder of scripts is relative in them,
-    because Meson copies `link_args` to pkg-config files. `link_proof` are further arguments of the test link: the
-    folder is absolute in them, because Meson runs the test link elsewhere. Each of `proof_languages` has a test link.
-    `audits` is empty if no link is audited.
+    `link_args` enable the audit, and link the Fortran run-time library. They name the folder of scripts by a relative
+    path, because Meson copies them to pkg-config files. Each of `proof_languages` has a test link. It also gets
+    `link_proof`, with the absolute path, because Meson runs it in another folder. `audits` is empty if no link is
+    audited.
     """
     scripts, compilers = linkers_folder(plan_file, audit.mode), request.compilers
     return {

@@ -54,9 +54,10 @@ SET_KEYS = {
 class Request:
     """The request to configure one set of kernels: folders, machine, compilers, options.
 
-    `kernels` are relative to `project_root`; `generated` maps generated kernels to paths relative to `build_root`.
-    `other_kernels` are the kernels of other sets. `editor` is the option isa_editor: `best`, `none`, or the name of the
-    level for compile_commands.json. `kernel_set` is the set's name in files and symbols: this name is unique in a
+    `config` is the path of isa.toml, and `output` the folder that the files for the build are written to. `kernels` are
+    relative to `project_root`; `generated` maps generated kernels to paths relative to `build_root`. `other_kernels`
+    are the kernels of other sets. `levels`, `require`, `audit` and `editor` are the Meson options isa_levels,
+    isa_require, isa_audit and isa_editor. `kernel_set` is the set's name in files and symbols: this name is unique in a
     project. `config_set` is the set's name in isa.toml, and `sets` are the names of the fragment's sets. `module` names
     the extension module that the kernels form, and is "" for kernels behind stubs. `precompiled` are the languages with
     a precompiled header. `reached` is false if the compilers do not call isagen's scripts in the linker's place.
@@ -127,7 +128,7 @@ def read_arguments(words: Iterable[str]) -> Arguments:
 
 
 def request_of(arguments: Arguments) -> Request:
-    """Return the request. Raises `ConfigError` for the fragment of another version, and for mistakes in meson.build."""
+    """Return the request. Raises `ConfigError` for a wrong fragment, set or isa_levels, and without isa.toml."""
     check_version(arguments)
     values, sets = arguments.once, arguments.sets
     check_sets(sets, Path(values["config"]))
@@ -159,7 +160,7 @@ def request_of(arguments: Arguments) -> Request:
 
 
 def check_version(arguments: Arguments) -> None:
-    """Raise `ConfigError` for a fragment of another format, or with other arguments, than this isagen writes."""
+    """Raise `ConfigError` for a fragment whose format or arguments differ from those that this isagen writes."""
     number = arguments.once.get("fragment-format", "unknown")
     complete = all(name in arguments.once for name in ONCE) and arguments.once["set"] in arguments.sets
     if complete and not arguments.unknown and number == str(FRAGMENT_FORMAT):
@@ -213,7 +214,7 @@ def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root
 
 
 def _compilers(given: Sequence[Mapping[str, str]], kernels: Sequence[str]) -> tuple[Compiler, ...]:
-    """Return the compilers of `given` that the `kernels` need, in `ORDER`; if there are none, the last in `ORDER`."""
+    """Return the compilers of `given` that the `kernels` need, in `ORDER`; if they need none, the last in `ORDER`."""
     needed = {LANGUAGE_OF_SUFFIX.get(os.path.splitext(path)[1]) for path in kernels}  # planning refuses other suffixes
     if "fortran" in needed:
         needed.add("c")

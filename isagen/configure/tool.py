@@ -29,7 +29,7 @@ sys.exit(main())
 
 
 def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> str:
-    """Write the build steps, the decoder of `processor` and the rendered `texts` into `folder`; return their digest.
+    """Write the build steps, the decoder of `processor` and the sources `texts` into `folder`; return a digest of all.
 
     Code of another version of isagen is removed. Texts of other sets stay.
     """
@@ -47,7 +47,7 @@ def write_tool(folder: Path, texts: Mapping[str, str], processor: Processor) -> 
 
 
 def _sources(processor: Processor) -> Iterator[tuple[str, str]]:
-    """Yield the installed modules and data of isagen and of the decoder, each with its path in the tool's folder."""
+    """Yield (path in the tool's folder, installed path) of each file of isagen and of the decoder that steps need."""
     own = Path(__file__).parents[1]
     yield "isagen/__init__.py", os.fspath(own / "__init__.py")
     folders = [(own, own / package) for package in PACKAGES]
