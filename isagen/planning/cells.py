@@ -1,7 +1,8 @@
-"""Changes the cells of kernels after the verdicts of probes, and gives the flags that macros and shims need.
+"""Leaves out copies that the verdicts of probes allow, but that nothing needs, and adds shims.
 
-Copies are left out at levels that the baseline contains, and at levels at which another source of a whole module is not
-built. A copy that cannot register its functions, such as a Fortran one, gets a shim: a C source that registers them.
+Of the levels that the baseline contains, only the lowest and the highest are built. A whole module is not built at a
+level at which one of its sources is not. A copy that cannot register its functions, such as a Fortran one, gets a shim:
+a C source that registers them.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def contained_levels(
 def without_contained(cells: Sequence[Cell], levels: Collection[str]) -> tuple[Cell, ...]:
     """Return the `cells` of a kernel, lowest level first, without copies that no CPU would select.
 
-    The baseline contains `levels`, so every CPU that runs the program supports them. Of these levels, only the highest
-    and the lowest are built: a stub calls the lowest one if an override forbids all others.
+    The baseline contains `levels`, so every CPU that runs the program supports them. Of those that the kernel has, only
+    the highest and the lowest are built: a stub calls the lowest one if an override forbids all others.
     """
     contained = [cell for cell in cells if cell.verdict == BUILT and cell.level in levels]
     reason = f"the baseline contains it, and {contained[-1].level}, which runs in its place" if contained else ""

@@ -43,7 +43,7 @@ class KernelConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """A project's isa.toml. `override` names the override variable: None for the table's, "" for no variable.
+    """A project's isa.toml. `override` is the name of the override variable: None for the table's, "" for no variable.
 
     With `fold`, a copy with the same code as a lower level's is left out of the link. `withhold` names the project's
     function that may withhold features of a CPU at run time, "" if there is none. The keys of `kernels` are paths and
@@ -68,7 +68,7 @@ class Config:
         """Return the settings of the set `name`. `names` are the names of all sets.
 
         Without isa_sets, `names` is empty and `name` is "".
-        Raises `ConfigError` if isa.toml has an entry for another set.
+        Raises `ConfigError` if isa.toml has an entry for a set that is not in `names`.
         """
         for other in self.sets:
             if other not in names:
@@ -135,7 +135,7 @@ def _of_set(name: str, section: Section, top: Section, project: Config) -> Confi
 
 
 def _register(kernel: Section) -> Mapping[str, str]:
-    """Return the functions that isagen registers for an entry of kernels, by stub; check the entry's header, too."""
+    """Return the functions that the entry `kernel` registers, by stub. Raises `ConfigError`, for a bad header too."""
     section = kernel.section("register")
     functions: dict[str, str] = {}
     for name, value in section.texts().items():

@@ -45,10 +45,10 @@ def matches(pattern: str, source: str) -> bool:
 
 
 def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequence[str] = (), module: str = "") -> None:
-    """Raise `KernelError` for a kernel that cannot be built, or `ConfigError` for wrong settings.
+    """Raise `KernelError` for a kernel that cannot be built, and `ConfigError` for wrong settings or a wrong `module`.
 
-    Settings are wrong if they apply to no kernel, register functions in a way that cannot work, or give a `module` a
-    wrong name or no source. `module` is the name of the extension module that the kernels form, "" if they form none.
+    Settings are wrong if they apply to no kernel of any set, or register functions in a way that cannot work. `module`
+    is the name of the extension module that the kernels form, "" if they form none: it needs a valid name and a source.
     `other_kernels` are the kernels of other sets.
     """
     if module and not VARIABLE.match(module):
@@ -101,8 +101,9 @@ def _check_register(source: str, settings: Settings) -> None:
 def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
     """Return a unique name for the copies of each kernel.
 
-    The name is the kernel's file name, preceded by as many of its folders as distinguish it from other kernels. If they
-    do not, a number precedes them. The set's name comes first, because the copies of all sets are in one folder.
+    The name is the kernel's file name, preceded by as many of its folders as distinguish it from other kernels. If even
+    all of them do not, a number comes before them. The set's name comes first, because the copies of all sets are in
+    one folder.
     """
     start = f"{kernel_set}." if kernel_set else ""
     names = {source: posixpath.basename(source) for source in kernels}
@@ -117,5 +118,5 @@ def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
         for source in clashing:
             parts = source.split("/")
             names[source] = "_".join(parts[-depth:])
-            if depth > len(parts):  # a/b.cpp gets the name of a_b.cpp
+            if depth > len(parts):  # a/b.cpp would get the name of a_b.cpp
                 names[source] = f"{kernels.index(source)}_{names[source]}"

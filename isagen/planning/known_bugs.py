@@ -18,7 +18,7 @@ def known_bugs(
 ) -> Iterator[tuple[KnownBroken, str, tuple[str, ...]]]:
     """Yield each `known` bug that may affect built levels, with its compiler's language and these levels.
 
-    Bugs that make levels unavailable are left out. `macros` are those that the compiler of each language predefines.
+    Bugs that make levels unavailable are left out. `macros` maps a language to the macros that its compiler predefines.
     """
     for bug in (one for one in known if one.effect == NOTE):
         for language, compiler in compilers.items():
@@ -35,9 +35,9 @@ def bug_warnings(
     plan: Plan,
     texts: Mapping[str, str],
 ) -> Iterator[str]:
-    """Yield a warning for each kernel that is built at a level of a bug in `found`, and contains a word of the bug.
+    """Yield a warning for each kernel whose text has a word of a bug, and that is built at a level that it affects.
 
-    `texts` are the kernels' texts by source.
+    `found` are results of `known_bugs`. `texts` maps the kernels' sources to their texts.
     """
     for bug, language, levels in found:
         for kernel in (one for one in plan.kernels if one.language == language):

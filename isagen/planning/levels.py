@@ -37,8 +37,9 @@ def select_levels(
     switches on the levels that the build machine supports; the argument `native` maps levels to the features that this
     machine lacks, and is None if the word is not allowed. An empty list, or one that starts with `-NAME`, starts from
     `all`. Words are separated by spaces or commas, and their case is ignored. With `lowest_too`, the lowest level is
-    always on; otherwise a list that starts with `NAME` selects only levels that it names. Raises `ConfigError` for an
-    unknown or forbidden word, for both `NAME` and `-NAME`, and with `lowest_too` for `-NAME` of the lowest level.
+    always on; otherwise a list that starts with `NAME` starts from no level. Messages call the list `where`. Raises
+    `ConfigError` for an unknown or forbidden word, for both `NAME` and `-NAME`, and with `lowest_too` for `-NAME` of
+    the lowest level.
     """
     tokens = level_words(words)
     lowered = [token.casefold() for token in tokens]

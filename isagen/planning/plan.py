@@ -65,11 +65,11 @@ def make_plan(
 
     `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root` is
     the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
-    to its path from the build folder's root. `other_kernels` are the kernels of other sets. `sealed` is whether the
-    build seals objects. `module` is the name of the extension module that the kernels form, "" if they form none.
-    `baseline` are the features that code without a level's flags may use. If isa_levels contains the word native,
-    `native` maps each level to those of its features that the build machine's CPU or OS lacks. Raises `ConfigError` and
-    `KernelError`.
+    to its path from the build folder's root. `other_kernels` are the kernels of other sets. `sealed` is false if
+    objects need a seal and get none. `module` is the name of the extension module that the kernels form, "" if they
+    form none. `baseline` are the features that code without a level's flags may use. If isa_levels contains the word
+    native, `native` maps each level to those of its features that the build machine's CPU or OS lacks. Raises
+    `ConfigError` and `KernelError`.
     """
     check_kernels(kernels, config, other_kernels, module)
     names, generated = copy_names(kernels, kernel_set), generated or {}
@@ -141,7 +141,7 @@ def _cells(
 
 
 def _disabled(words: Iterable[str], table: Table, where: str, lowest_too: bool = True, by: str = "") -> dict[str, Cell]:
-    """Return the cells of the levels that the `words` of a setting at `where` switch off; `by` is that of `Cell`."""
+    """Return the cells of the levels that the `words` of a setting at `where` switch off; `by` is a field of `Cell`."""
     selected = select_levels(words, table, where, lowest_too)
     return {level: Cell(level, DISABLED, f"by {where}", by=by) for level in table.names() if level not in selected}
 
@@ -168,7 +168,7 @@ def _cell(level: str, verdict: Verdict, flags: tuple[str, ...], name: str) -> Ce
 def _level_rows(
     table: Table, kernels: Sequence[KernelRow], verdicts: Mapping[tuple[str, str], Verdict]
 ) -> Iterable[LevelRow]:
-    """Yield the row of each level: the best verdict that a kernel has there, the flags of each language, the features.
+    """Yield the row of each level: the best verdict of a kernel at this level, the flags by language, the features.
 
     The features are those that the table requires, and those that the flags of any language turn on.
     """
@@ -214,7 +214,7 @@ def _units(
     kernel_set: str,
     flags: Mapping[tuple[str, str], tuple[str, ...]],
 ) -> Iterable[Unit]:
-    """Yield units. All copies in a unit have the same level, `args` in isa.toml and folders for quoted includes."""
+    """Yield the units. The copies in a unit share a level, `args` of isa.toml, and folders for quoted includes."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], dict[str, list[Cell]]] = {}
     for number, level in enumerate(table.names()):
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
@@ -248,9 +248,9 @@ def _units(
 def _quote_folders(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
     """Return the folders where copies look for quoted includes, from the build folder's root.
 
-    Compilers search the folder of the file that contains an include. So a copy that includes its source needs no
-    folder, unless the copy itself includes a header for registrations. The folder of a generated source in the build
-    comes first, and then the same folder in the project.
+    Compilers search the folder of the file that contains an #include. So a copy that includes its source needs no
+    folder, unless the copy itself includes a header for registrations. For a generated source, these are its folder in
+    the build, and then the same folder in the project.
     """
     if kernel.included and not kernel.header:
         return ()
