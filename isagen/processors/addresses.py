@@ -48,7 +48,7 @@ class Addresses:
         return Addresses(dict(self.formed), dict(self.loaded))
 
     def reference(self, access: Access) -> Found:
-        """Return the reference of a load or store whose base register contains a known address or pointer."""
+        """Return the reference of a load or store; `NOTHING` if what its base register contains is unknown."""
         is_flag = access.is_load and access.general and access.size <= SMALL
         base = self.formed.get(access.base)
         if base is not None:
@@ -66,7 +66,7 @@ class Addresses:
         return kind, place
 
     def forget(self, registers: Iterable[int]) -> None:
-        """Forget the contents of `registers`, which an instruction writes."""
+        """Forget the contents of `registers`."""
         for register in registers:
             self.formed.pop(register, None)
             self.loaded.pop(register, None)

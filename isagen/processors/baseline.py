@@ -10,7 +10,7 @@ from ..model.plan import BUILT, Build
 from .features import features_of
 from .instructions import normal_name
 
-# -march= and -mcpu=; and every option -m... that may turn features on.
+# Options -m... that name a CPU or an architecture, and all that may turn features on.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")
 MACHINE_OPTION = re.compile(r"-m(?!tune=|no-|\d)")
 DEFAULT = "the default of "
@@ -21,7 +21,7 @@ OWN_CPU = (
 
 
 def beyond_architecture(build: Build) -> tuple[str, ...]:
-    """Return the features of the baseline that some CPU may lack which runs the build's system on this architecture."""
+    """Return the features of the baseline that are not known to be in every CPU that runs the build's system."""
     features = features_of(build.record.features)
     always = {
         *map(normal_name, features.instructions.always),

@@ -87,8 +87,8 @@ class Abi:
 class Move(NamedTuple):
     """The effect on registers of the instruction at the address `at`.
 
-    If `calls` is true, it is a call. Otherwise it writes the registers `written`. If it copies the register `source`,
-    the first of `written` gets the value of `source`.
+    If `calls` is true, it is a call. Otherwise it writes the registers `written`. If it counts as a copy, the first of
+    these gets the value of the register `source`; otherwise `source` is None.
     """
 
     at: int
@@ -119,9 +119,9 @@ class Decoder(Protocol):
     `name` is the name of the processor and of its features file, `abi` the conventions of the code, and `invalid` the
     code of bytes that are no known instruction. `longest` is the size of the longest instruction in bytes, and
     `jump_size` that of the largest entry of the PLT. `pad` matches what assemblers and linkers put between functions. A
-    function may start with data of `mark_size` bytes, which start with `mark`. If the loader `passes_features` to
-    resolvers, each resolver counts as one that tests features. A call takes arguments from the `argument_registers`,
-    and preserves the `preserved_registers`.
+    function may start with data of `mark_size` bytes, which start with `mark`. If the loader `passes_features` to the
+    resolvers of ifuncs, each resolver counts as one that tests features. A call takes arguments from the
+    `argument_registers`, and preserves the `preserved_registers`.
     """
 
     name: str
@@ -203,15 +203,15 @@ class Decoder(Protocol):
     def tested_bits(
         self, raw: bytes, address: int, words: Mapping[int, int], slots: Mapping[int, int]
     ) -> frozenset[int]:
-        """Return the numbers of the bits that instructions test in the toolchain's variables; -1 stands for other bits.
+        """Return the numbers of the bits of CPU features that instructions test; -1 stands for other bits.
 
-        `words` maps the address of each 32-bit word of these variables to the number of its first bit, which is
-        negative if the word contains no features. If the linker made pointers to these variables, `slots` maps the
-        address of each pointer to the variable's address.
+        The toolchain's variables contain these bits. `words` maps the address of each 32-bit word of the variables to
+        the number of its first bit, which is negative if the word contains no features. If the linker made pointers to
+        the variables, `slots` maps the address of each pointer to the variable's address.
         """
 
     def forms(self) -> Sequence[Form]:
-        """Return the instructions by code."""
+        """Return the form of each code, which is an index of the result."""
 
     def width(self, code: int) -> int:
         """Return the width in bits of the widest vector or tile register of a code; 0 if it has none."""

@@ -25,7 +25,7 @@ class Cpu:
     refused: frozenset[str] = frozenset()
 
     def missing(self, needed: Iterable[str]) -> tuple[str, ...]:
-        """Return the features of `needed` that cannot be used, each with the reason, in the features file's order."""
+        """Return the features of `needed` that cannot be used, each with `_why_not`, in the features file's order."""
         needed = set(needed)
         found = ((name, self._why_not(name)) for name in self.features.features if name in needed)
         return tuple(name + reason for name, reason in found if reason is not None)
@@ -43,7 +43,7 @@ class Cpu:
 def detect(features: Features, machine: Machine) -> Cpu:
     """Detect the features of the CPU and the states that the OS saves. No permission is requested."""
     present: set[str] = set()
-    for name, feature in features.features.items():  # dependencies precede a feature
+    for name, feature in features.features.items():  # a feature comes after those that it needs
         if present.issuperset(feature.needs) and any(c.holds(machine.read(c.source)) for c in feature.conditions):
             present.add(name)
     saved = frozenset(name for name, state in features.states.items() if machine.saves(state.check))
@@ -51,7 +51,7 @@ def detect(features: Features, machine: Machine) -> Cpu:
 
 
 def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:
-    """Return `cpu` with the states that the OS refuses: request those that need permission and that features use."""
+    """Request permission for each state that needs it and that features use; return `cpu` with the refused states."""
     useful = {cpu.features.features[name].state for name in cpu.present} & cpu.saved
     refused = {
         name
@@ -64,7 +64,7 @@ def ask_permissions(cpu: Cpu, machine: Machine) -> Cpu:
 def missing_by_level(
     table: Table, cpu: Cpu, more: Mapping[str, tuple[str, ...]] | None = None
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return the features that CPU or OS lack, by level of `table`.
+    """Return, by level of `table`, the features that the CPU or the OS lacks, as `Cpu.missing` does.
 
     A level needs the features that the table requires for it, and those in `more`, which its flags turn on.
     """

@@ -114,7 +114,7 @@ class Features:
         return any(fnmatchcase(macro, pattern) for pattern in self.ignored_macros)
 
     def unknown(self, macros: Collection[str], baseline: Collection[str]) -> list[str]:
-        """Return the macros that belong to no feature, may stand for instructions, and are not in `baseline`."""
+        """Return the `macros` that are not in `baseline`, belong to no feature, name no CPU and are not ignored."""
         new = (macro for macro in macros if macro not in baseline and not self._names_cpu(macro, macros))
         return sorted(macro for macro in new if self.of_macro(macro) is None and not self.ignores(macro))
 
@@ -125,12 +125,12 @@ class Features:
         return twice and bool(self.cpu_macros) and re.fullmatch(self.cpu_macros, stem) is not None
 
     def turned_on(self, macros: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the features that `macros` turn on, without those in `never_required`, and all that they need."""
+        """Return the features, except those in `never_required`, that `macros` turn on, and all that these need."""
         checked = (f for f in self.features.values() if f.name not in self.never_required)
         return self.with_needs(f.name for f in checked if f.is_on(macros))
 
     def with_needs(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the features `names` and those that these need, in order; detection checks all of them."""
+        """Return the features `names` and all that these need, in the features file's order."""
         found = set(names)
         for feature in reversed(list(self.features.values())):  # each comes after those that it needs
             if feature.name in found:
@@ -164,7 +164,7 @@ class Features:
 
 
 def load_features(top: Section) -> Features:
-    """Read the features file of the table `top`; add the table's own features, ignored macros and known bugs."""
+    """Read the features file that the table `top` names; add the table's features, ignored macros and known bugs."""
     reference = top.string("features")
     top.check("features", "features file", [reference], processor_names())
     listed = read_features(reference)

@@ -10,10 +10,10 @@ from ..model.toml import Section
 
 @dataclass(frozen=True)
 class CpuChecks:
-    """Symbols of the toolchain by which code detects CPU features.
+    """Symbols of toolchains and libraries by which code detects CPU features.
 
-    `functions` return features. Variables whose names start with one of `variables` contain features. Symbols whose
-    names start with one of `libc` belong to C libraries, which detect features for themselves. `bits` lists the
+    The functions `functions` detect them. Variables whose names start with one of `variables` contain features. Symbols
+    whose names start with one of `libc` belong to C libraries, which detect features for themselves. `bits` lists the
     features by the number of their bit, "" for an unknown feature. `words` maps a variable to a number for each of its
     32-bit words: that of the word's first bit, or a negative number if the word contains no features.
     """
@@ -32,7 +32,7 @@ class Instructions:
     `features` are the names of all features, in order. Every CPU of the architecture has the instruction sets `always`;
     `names` maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a
     mnemonic to another one: in a function that contains both, the first needs no check. `checked` maps patterns of
-    symbols of the toolchain to the reason why the instructions of these functions need no check. `nameless` maps
+    names of the toolchain's functions to the reason why their instructions need no check. `nameless` maps
     features to functions of the toolchain that check for the feature before they use it. Stripped files have no names
     of these functions.
     """

@@ -69,8 +69,8 @@ class Processor:
     `macros` maps macros that compilers predefine to Meson's names.
     `detection` is the name of the folder whose `detect.c.j2` reads the processor's own sources: the generic one reads
     none. `kinds` are the processor's own kinds of sources, and `read_state` reads the keys of a state. `level_flags`
-    returns a level's flags for use after the project's arguments. The levels of `baseline_table` are the baselines that
-    an audit can name. `machine` returns the CPU and OS that Python runs on.
+    returns a level's flags for use after the project's arguments. The option --baseline of `isagen audit` takes a level
+    of `baseline_table`. `machine` returns the CPU and OS that Python runs on.
     """
 
     name: str

@@ -26,9 +26,9 @@ Step = tuple[int, int, int]  # address of an instruction, the address after it, 
 class Encodings(dict[int, int]):
     """The code of each word; words are decoded on first use. A code is an index of `forms` and `widths`.
 
-    A row is a mask, a value and a code: words whose bits in the mask equal the value have the code. `rows` lists rows
-    by the bits of a word in the mask `key`. The cache has a limited size, because a large file has millions of
-    different branches.
+    A row is a mask, a value and a code: words whose bits in the mask equal the value have the code. If several rows
+    match, the mask with the most bits counts. `rows` lists rows by the bits of a word in the mask `key`. The cache has
+    a limited size, because a large file has millions of different branches.
     """
 
     def __init__(self, folder: Path, key: int) -> None:
@@ -77,7 +77,7 @@ class RowDecoder(Decoder, ABC):
     """A decoder that looks up instructions in `instructions.toml` of its folder.
 
     `key` is the mask of the bits by which rows are indexed. After an instruction whose mnemonic starts with one of
-    `ends`, control does not go on. `known` maps registers that no function writes to the addresses in them.
+    `ends`, control does not go on. No function writes the registers in `known`, which maps each to the address in it.
     """
 
     key: int
@@ -183,7 +183,7 @@ class RowDecoder(Decoder, ABC):
         return found, {at: one for at, one in seen.items() if one is not None}
 
     def through_register(self, word: int, register: int, addresses: Addresses, offset: int = 0) -> Found:
-        """Return the reference of a branch or call through a register. Forget the registers that a call may change."""
+        """Return the reference of a branch or call through a register; after a call, forget what it may change."""
         formed, loaded, calls = addresses.formed.get(register), addresses.loaded.get(register), self.is_call(word)
         self.forget(addresses, word)
         if formed is not None:

@@ -42,9 +42,9 @@ class Condition:
 
 @dataclass(frozen=True)
 class SourceKind:
-    """A kind of source. In TOML, a feature has a source of this kind as the value of the key `name`.
+    """A kind of source. In TOML, the key of a feature that has the kind's `name` gives a source of this kind.
 
-    If there are `parts`, the value is an array: the place, with one item of each part, and then a bit or a field of a
+    If there are `parts`, its value is an array: the place, with one item of each part, and then a bit or a field of a
     number of `bits` bits. Otherwise the value is a string, which is the place, and the field is the whole number.
     Messages contain an `example` of the value. The C function that reads a source of the OS has the parameter
     `parameter`. Compilers predefine `macro` for the systems that have the source; if it is empty, all systems have it.
@@ -84,7 +84,7 @@ SYSTEM_KINDS = (
 
 
 def read_conditions(entry: Section, kinds: Sequence[SourceKind]) -> tuple[Condition, ...]:
-    """Read the conditions of a feature: one for each source, with the same range. Any one shows the feature."""
+    """Read the conditions of a feature, one for each source. Any of them shows the feature."""
     given = [kind for kind in kinds if kind.name in entry]
     if not given:
         raise entry.fail(kinds[0].name, "is missing", f"give one of {', '.join(kind.name for kind in kinds)}")

@@ -28,9 +28,9 @@ VERSION = re.compile(r"\d+(\.\d+)*\Z")
 class Level:
     """A named set of features that kernels are compiled for. The fields, except `name` and `below`, are keys in TOML.
 
-    `below` are the levels that it requires, directly or not, lowest rank first. `flags` and `optional_flags`
-    map a dialect of the compiler's options to flags. They include the flags of the levels that this level requires
-    directly, unless `flags_stand_alone` is set.
+    `below` are the levels that it requires, directly or not, lowest rank first. `flags` and `optional_flags` map a
+    dialect of the compiler's options to flags; a compiler may refuse optional ones. Unless `flags_stand_alone` is set,
+    they include the flags of the levels that this level requires directly.
     """
 
     name: str
@@ -52,7 +52,8 @@ class Level:
 class Table:
     """The levels of one architecture, lowest rank first.
 
-    `other_levels` are levels of other architectures: a project may name them, without effect.
+    `files` are the project's files that contain it. `prologue` is C for the start of probes. `other_levels` are
+    levels of other architectures: a project may name them, without effect.
     """
 
     name: str
@@ -116,7 +117,7 @@ def other_levels(more: Iterable[str] = ()) -> frozenset[str]:
 def load_table(reference: str, folder: Path, where: str = "") -> Table:
     """Load the table `reference`: the name of a table of isagen, or the path of a TOML file, relative to `folder`.
 
-    Raises `TableError`, which names the file and key, if this is not a table.
+    Raises `TableError`, which names the file and key, if there is no such table, or it is wrong.
     """
     data, files = _read(reference, folder, where)
     top = Section(data, shown_name(reference), TableError)

@@ -31,10 +31,10 @@ def is_call(word: int) -> bool:
 
 
 def access(word: int) -> Access | None:
-    """Return the access of a load or store of one or two registers at a constant offset; None for others."""
+    """Return the access of a load or store at a constant offset; None for others, and for some that change the base."""
     base, vector, scale = word >> 5 & 31, bool(word >> 26 & 1), word >> 30
     options = word >> 22 & 3
-    if word & 0x3A000000 == 0x28000000 and word >> 23 & 3 == 2:  # LDP, STP without writing to the base
+    if word & 0x3A000000 == 0x28000000 and word >> 23 & 3 == 2:  # LDP, STP that do not write to the base
         size = 4 << scale if vector else 8 if scale == 2 else 4
         return Access(base, size * signed(word >> 15 & 127, 7), 2 * size, bool(options & 1), False)
     if word & 0x3F000000 == 0x08000000:  # exclusive and ordered accesses
@@ -69,7 +69,7 @@ def written(word: int) -> tuple[int, ...]:
     if word & 0xFFD00000 == 0xD5100000 or word & 0xFFF80000 == 0xD5280000:  # MRS, SYSL
         return (low,)
     # FMOV, UMOV, SMOV and conversions. Those that write a vector register are included, as forgetting the value of one
-    # register too many does no harm. The second pattern is of conversions to fixed-point.
+    # register too many does no harm. Conversions to fixed-point have the pattern 0x1E180000.
     is_conversion = word & 0x5F20FC00 == 0x1E200000 or word & 0x5F3E0000 == 0x1E180000
     if is_conversion or word & 0xBFE0D400 == 0x0E001400:
         return (low,)

@@ -1,4 +1,4 @@
-"""Merges the flags of arm64's levels with the project's: the last -march or -mcpu replaces all earlier ones."""
+"""Merges the -march of arm64's levels with the project's -march or -mcpu, because compilers use only one of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ MCPU = re.compile(r"-mcpu=(?!native)[\w.-]+(?:\+[\w-]+)*\Z")
 def on_baseline(flags: Sequence[str], args: Sequence[str]) -> tuple[str, ...]:
     """Return a level's flags, with their -march merged into the project's last -march, or else its last -mcpu.
 
-    The result names the newer of two architectures, or the project's CPU, and the extensions of both: the level's
-    -march alone would remove the project's extensions, and GCC warns if -march and -mcpu conflict. The level's -march
-    stays as it is if the project's option has another form than MARCH and MCPU.
+    The result names the newer of the two architectures, or the project's CPU, and the extensions of both options: the
+    level's -march alone would remove the project's extensions, and GCC warns if -march and -mcpu conflict. The level's
+    -march stays as it is if the project has neither option, or if its option has another form than MARCH and MCPU.
     """
     project = next((arg for arg in reversed(args) if arg.startswith("-march=")), "")
     project = project or next((arg for arg in reversed(args) if arg.startswith("-mcpu=")), "")

@@ -18,8 +18,8 @@ FLOATS = "zve32f"  # LLVM's name of the feature that floating-point vector instr
 class RiscvDecoder(RowDecoder):
     """The instructions of riscv64.
 
-    AUIPC and a branch through its register right after it form one address together, so they are one step, whose word
-    has 64 bits.
+    AUIPC and a branch right after it through the same register form one address together, so they are one step, whose
+    word has 64 bits.
     """
 
     name = "riscv64"
@@ -40,8 +40,8 @@ class RiscvDecoder(RowDecoder):
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
-        # By the width of elements: maps the code of a vector instruction to the code that it has at this width. The
-        # second code needs half precision, too.
+        # For elements of 8 and of 16 bits: maps the code of a vector instruction to a further code, for the same
+        # instruction on such elements, which needs half precision, too.
         self._halves: dict[int, dict[int, int]] = {8: {}, 16: {}}
         for code, form in enumerate(tuple(self.encodings.forms)):
             if form.needs == (FLOATS,):
@@ -52,7 +52,7 @@ class RiscvDecoder(RowDecoder):
                 self.encodings.widths.append(self.width(code))
 
     def of_binary(self, binary: Binary) -> Decoder:
-        """Return a decoder that knows the address in gp: that of ``__global_pointer$``, the linker's symbol."""
+        """Return a decoder that knows the address in gp, if the linker's symbol ``__global_pointer$`` shows it."""
         addresses = (one.address for one in binary.symbols() if one.name == "__global_pointer$")
         address = next(filter(None, addresses), None)
         if address is None:
@@ -136,7 +136,7 @@ class RiscvDecoder(RowDecoder):
         return self._of_address(word, at, addresses, fixed) if linked else NOTHING
 
     def _of_address(self, word: int, at: int, addresses: Addresses, fixed: bool) -> Found:
-        """Return the reference of an instruction in a linked file that forms an address or uses one."""
+        """Return the reference of an instruction that forms or uses an address, in a linked file."""
         written, upper, added, accessed = f.written(word), f.upper(word), f.added(word), f.access(word)
         if upper is not None:
             addresses.forget(written)
@@ -162,7 +162,7 @@ class RiscvDecoder(RowDecoder):
         return f.written(word) if word < 1 << 32 else ()
 
     def copied(self, word: int) -> tuple[int, int] | None:
-        """See `RowDecoder.copied`. A load is a copy of its base: after AUIPC, it contains the rest of an address."""
+        """See `RowDecoder.copied`. A load counts as a copy of its base: after AUIPC, it has the rest of the address."""
         if word >= 1 << 32:
             return None
         added, accessed, written = f.added(word), f.access(word), f.written(word)

@@ -1,4 +1,4 @@
-"""Reads fields of riscv64 instructions, for instructions of 32 bits and compressed ones of 16.
+"""Reads fields of riscv64 instructions: those of 32 bits, and compressed ones of 16.
 
 Source: RISC-V, The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings" and "C".
 """
@@ -11,7 +11,7 @@ from ..addresses import MASK, Access, signed
 
 LINKS = (1, 5)  # the registers for return addresses
 GP = 3  # the global pointer: an address amid the data of a program
-# Opcodes whose instructions write a general register: loads, AMO, AUIPC, LUI, JALR, JAL, and
+# Opcodes whose instructions all write a general register: loads, AMO, AUIPC, LUI, JALR, JAL, and
 # operations on immediates and on registers.
 WRITING = frozenset({0x03, 0x13, 0x17, 0x1B, 0x2F, 0x33, 0x37, 0x3B, 0x67, 0x6F})
 AUIPC, LUI, JAL, FLOAT, VECTOR, SYSTEM = 0x17, 0x37, 0x6F, 0x53, 0x57, 0x73
@@ -27,7 +27,7 @@ def opcode(word: int) -> int:
     return word & 127 if not is_compressed(word) else (word & 3) << 4 | word >> 13 << 1
 
 
-SETS = 7  # the field `function` of VSETVLI, VSETIVLI and VSETVL
+SETS = 7  # bits 12 to 14 of VSETVLI, VSETIVLI and VSETVL
 # Opcodes of compressed instructions.
 C_ADDI4SPN, C_LW, C_LD, C_ZCB = 0x00, 0x04, 0x06, 0x08
 C_SW, C_SD = 0x0C, 0x0E
@@ -85,7 +85,7 @@ def through(word: int) -> Through | None:
 
 
 def is_call(word: int) -> bool:
-    """Return whether an instruction is a call: JAL or JALR whose destination is a register for return addresses."""
+    """Return whether an instruction is a call: JAL, JALR or C.JALR that writes a register for return addresses."""
     if word & 127 == JAL:
         return destination(word) in LINKS
     found = through(word)
@@ -120,7 +120,7 @@ def upper(word: int) -> int | None:
 
 
 def access(word: int) -> Access | None:
-    """Return the access of a scalar load or store; None for others, and for compressed ones by the stack pointer."""
+    """Return the access of a scalar load or store; None for others, and for C.LWSP and its like."""
     code, base = opcode(word), word >> 15 & 31
     if code in (0x07, 0x27) and word >> 12 & 7 not in (1, 2, 3, 4):
         return None  # of a vector

@@ -16,11 +16,11 @@ RETURN = 14  # the register of the return address in the ABI
 EXTENDED = frozenset({0xE3, 0xE7, 0xEB, 0xEC, 0xE6, 0xED})
 # First bytes of instructions with four more bits of the operation in the second byte.
 HALF = frozenset({0xA5, 0xA7, 0xC0, 0xC2, 0xC4, 0xC6, 0xC8, 0xCC})
-# Relative branches under a condition or a count, with an offset in the second pair of bytes.
+# Relative branches under a condition or a count, except BRC, with an offset in the second pair of bytes.
 BRANCHES = frozenset({0x84, 0x85, 0xA706, 0xA707, 0xEC44, 0xEC45, 0xEC64, 0xEC65, *range(0xEC76, 0xEC80)})
 BRC, BRAS, BRCL, BRASL, BRCTH, LARL = 0xA704, 0xA705, 0xC004, 0xC005, 0xCC06, 0xC000
 BCR, BASR, BC, BIC = 0x07, 0x0D, 0x47, 0xE347
-# Other calls and jumps, to an address in a register or at a base and a displacement.
+# Further calls, and the jump BSM: to an address in a register, or at a base and a displacement.
 OLD_CALLS = frozenset({0x05, 0x0C, 0x45, 0x4D})  # BALR, BASSM, BAL, BAS
 BSM = 0x0B
 # Comparisons with a branch to a base and a displacement.
@@ -84,7 +84,7 @@ def relative(word: int, address: int) -> int:
 
 
 class Through(NamedTuple):
-    """A branch to the address in a register; `mask` is its condition."""
+    """A branch or call to the address in a register; `mask` is its condition."""
 
     register: int
     mask: int
@@ -160,7 +160,7 @@ def written(word: int) -> tuple[int, ...]:
 
 
 def copied(word: int) -> tuple[int, int] | None:
-    """Return (to, from) of LR, LGR, and LA without an index; None for other instructions."""
+    """Return (to, from) of LR, LGR, and of LA and LAY without an index; None for other instructions."""
     code = operation(word)
     if code == 0x18:
         return first_register(word), word >> 32 & 15

@@ -25,7 +25,7 @@ IMMEDIATES = frozenset({OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE
 MOVES = frozenset({Mnemonic.MOV, *(number for name, number in numbers(Mnemonic).items() if name.startswith("CMOV"))})
 SMALL_MOVES = frozenset({Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX})
 COMPARES = frozenset({Mnemonic.CMP, Mnemonic.TEST})
-# Immediates of these are no addresses: glibc's open() compares with O_TMPFILE, which may equal a function's address.
+# Their immediates are no addresses: glibc's open() compares with O_TMPFILE, which may equal a function's address.
 MASKS = frozenset({*COMPARES, Mnemonic.AND})
 DIRECT = {
     FlowControl.UNCONDITIONAL_BRANCH: Kind.JUMP,

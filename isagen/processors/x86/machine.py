@@ -125,7 +125,7 @@ class ThisMachine(X86Machine):
         return int(self._xgetbv(index))
 
     def permission(self, component: int) -> bool:
-        """Request an XSAVE component from Linux for this process; return whether Linux reports the permission."""
+        """Return whether the process may use an XSAVE component; on Linux, request it first if it is not permitted."""
         if sys.platform != "linux":
             return True
         return _is_permitted(component) or (
