@@ -1,5 +1,4 @@
-"""The values that the steps of a build exchange, and how each value is written to a file and read.
+"""What all other packages share: the values that the steps of a build exchange, their files, names and errors.
 
-Among them are the plan, the record, the registrations, the names of files and symbols, and the errors. Every other
-package may import `model`, which imports no other package.
+Every other package may import `model`, which imports no other package.
 """

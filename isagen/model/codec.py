@@ -13,14 +13,15 @@ T = TypeVar("T")
 
 
 def to_text(value: Any, file_format: int) -> str:
-    """Return an instance of a dataclass as JSON that contains the number of its format."""
+    """Return an instance of a dataclass as JSON that contains the number `file_format`."""
     return json.dumps({"format": file_format, **vars(value)}, separators=(",", ":"), default=vars)
 
 
 def from_text(kind: type[T], text: bytes | str, *formats: int) -> T:
-    """Return the instance of `kind` that `text` describes. The text is JSON of one of the `formats`, newest last.
+    """Return the instance of `kind` that the JSON `text` describes.
 
-    Raises ValueError if the text is of another format or damaged.
+    `formats` are the numbers of the formats that are read, newest last. Raises ValueError if the text is of another
+    format or damaged.
     """
     try:
         data = json.loads(text)
@@ -35,7 +36,7 @@ def from_text(kind: type[T], text: bytes | str, *formats: int) -> T:
 def from_data(kind: type[T], data: Any) -> T:
     """Return the instance of `kind` that `data`, read from JSON, describes.
 
-    Raises ValueError if a field is unknown, has another type, or is missing without a default.
+    Raises ValueError if a field is unknown, has another type, or is missing and has no default.
     """
     try:
         value: T = _reader(kind)(data)  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ class TableError(IsagenError):
 
 
 class ConfigError(IsagenError):
-    """The project's isa.toml, or an option given to the build, is wrong."""
+    """The project's isa.toml, an option or variable of the build, or an argument of a command is wrong."""
 
 
 class KernelError(IsagenError):
@@ -51,7 +51,7 @@ class PlanError(BuildError):
 class AuditError(IsagenError):
     """An audit cannot be made: a file cannot be read or decoded, or an option is wrong.
 
-    The command exits with 2 after this error, and with 1 after an audit with findings.
+    `isagen audit` exits with 2 after this error, and with 1 after findings of the kinds of --fail-on.
     """
 
     exit_code = 2
@@ -62,7 +62,7 @@ class CpuError(IsagenError):
 
 
 class ProjectError(IsagenError):
-    """A project, build, binary or module that the command line names is missing, or unfit for the command."""
+    """A command cannot use something that its arguments name, such as a build or a binary, or lacks a tool."""
 
 
 def reported(problem: IsagenError | OSError) -> IsagenError:
@@ -73,7 +73,7 @@ def reported(problem: IsagenError | OSError) -> IsagenError:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a remedy that suggests the word of `known` nearest to `word`, or lists all of `known`."""
+    """Return a remedy that suggests the word of `known` nearest to `word`; if none is near, one that lists `known`."""
     import difflib  # only here: every build step imports this module, and hardly any suggests a word
 
     names = list(known)

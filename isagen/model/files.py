@@ -1,4 +1,4 @@
-"""Reads files, and writes them atomically. Only `write_atomically` also writes if the content stays the same."""
+"""Reads files, and writes them atomically."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write_if_changed(path: AnyPath, content: bytes | str, mode: int = 0o666) -> 
     """Write `content` to `path` atomically; return whether the file changed.
 
     An unchanged file keeps its time stamp, so that ninja sees nothing to do. Text is written as UTF-8. Surrogates, by
-    which Python represents bytes of file names that are not UTF-8 (PEP 383), are written as these bytes.
+    which Python represents bytes that are not UTF-8 (PEP 383), are written as these bytes.
     """
     data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
     with suppress(OSError):
@@ -75,7 +75,7 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
 
 
 def replace_files(texts: Mapping[str, str], folder: Path) -> None:
-    """Write files into `folder`, and remove all other files there. `texts` maps their paths in `folder` to their texts.
+    """Write `texts` to files, and remove all other files in `folder`. `texts` maps paths in `folder` to texts.
 
     If a stale header stayed, a compiler could find it in place of another header.
     """

@@ -1,4 +1,4 @@
-"""The languages of kernel sources, by suffix, and what a copy can do with a source of each language."""
+"""The languages of kernel sources, by suffix, which sources take isagen's macros, and which a copy can include."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LANGUAGES = {"c": "C", "cpp": "C++", "fortran": "Fortran"}
 
 
 def language_of(source: str) -> str:
-    """Return the Meson language of a kernel source, by its suffix. Raises `KernelError` for an unknown suffix."""
+    """Return the Meson language of a kernel source, by its suffix. Raises `KernelError` for an unfit suffix."""
     suffix = posixpath.splitext(source)[1]
     if suffix == ".s":
         raise KernelError(
@@ -40,7 +40,7 @@ def language_of(source: str) -> str:
 
 
 def takes_macros(source: str) -> bool:
-    """Return whether a kernel source can use isagen's macros: only C and C++ can."""
+    """Return whether a kernel source can use the macros of isa_dispatch.h: only C and C++ can."""
     return language_of(source) != "fortran" and not source.endswith(".S")
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 class Code:
     """The code of one copy.
 
-    `loaded_bytes` is the size of the object's code, constants and data that is not zero. A program loads them unless
-    the copy folds. `code_bytes` is the size of the code. Neither counts debug information, whose size depends on the
-    build folder.
+    `loaded_bytes` is the size of what a program loads from its file if the copy is linked: code, constants and
+    initialised data. `code_bytes` is the size of the code alone. Neither counts debug information, whose size depends
+    on the build folder.
     `instructions` is the number of instructions. `families` maps each feature that some CPUs of the architecture lack
     to the number of instructions that need it. `widest` is the width of the widest vector register in bits: 0 if no
     instruction uses one, 8192 for a tile. If isagen cannot decode the processor's code, `instructions` is None,
@@ -33,7 +33,8 @@ class Code:
 def is_plain(levels: Iterable[Iterable[Code | None]], by_width: bool = False) -> bool:
     """Return whether the code of higher levels needs only features that the lowest level's code needs, too.
 
-    With `by_width`, the widest vectors are compared instead: from AVX on, scalar code on floats needs other features.
+    With `by_width`, return instead whether no level uses wider vectors than the lowest: compiled for AVX, even scalar
+    code on floats needs a feature that the lowest level's code does not need.
     `levels` contains the code of the copies of each level, lowest level first. The result is False if no higher level
     has code, or if some code is not decoded, as that code may need any feature.
     """
@@ -53,9 +54,10 @@ def is_plain(levels: Iterable[Iterable[Code | None]], by_width: bool = False) ->
 class MatrixCell:
     """One kernel at one level.
 
-    `verdict` is built, unavailable or disabled. `stubs` are those that the copy registers, None until it is compiled.
-    `same_as` names the lowest required level whose copy has the same code, "" if there is none. If `folded` names a
-    level, this copy is not linked, and the stubs call that level's copy, which has the same code.
+    `verdict` is built, unavailable or disabled. `stubs` are those that the copy registers, None until the copy is
+    compiled. Of the levels that this level requires, `same_as` names the lowest whose copy has the same code, "" if
+    there is none. If `folded` names a level, this copy is not linked, and the stubs call that level's copy, which has
+    the same code.
     """
 
     verdict: str
@@ -70,7 +72,10 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class MatrixKernel:
-    """One kernel: the `source`, a path from the project's root, and its cells by level, lowest level first."""
+    """One kernel: its `source`, a path from the project's root, and its cells by level, lowest level first.
+
+    `language` is Meson's name of the source's language, and `args` are the source's arguments in isa.toml.
+    """
 
     source: str
     language: str
@@ -80,13 +85,14 @@ class MatrixKernel:
 
 @dataclass(frozen=True)
 class LevelRow:
-    """One level: its verdict for the whole build, its flags by language, and the features that it needs at run time.
+    """One level: its verdict, its flags by language, and the features that it needs at run time.
 
-    `requires` are the levels that it requires, directly or through others, lowest first. Its kernels are compiled with
-    `macros`. `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are
-    the features that the level's flags turn on, beyond those that the table lists for the level and beyond the
-    `features` of the levels that it requires. `compiled` is whether ninja has compiled the level's kernels, None if
-    that is unknown.
+    `verdict` is the best that a kernel has at the level. `requires` are the levels that it requires, directly or
+    through others, lowest first. `macros` (NAME or NAME=VALUE) are those that the table defines for the level's
+    kernels. `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are
+    the features that the level's flags turn on, without those that the table lists for the level, the `features` of the
+    levels that it requires, and what these features imply. `compiled` is whether ninja has compiled the level's
+    kernels, None if that is unknown.
     """
 
     name: str
@@ -115,10 +121,10 @@ class MatrixCompiler:
 class Alias:
     """An environment variable that narrows the level at run time.
 
-    Only the first variable that is set counts: the override variable comes first, then the aliases in their order.
-    `values` maps values of the variable, in upper case, to meanings. If `always` is not empty, it is the meaning of
-    every value. The meaning LEVEL allows this level and the levels that it requires. The meaning -LEVEL allows all
-    levels but this one and those that require it.
+    Only the first variable that is set to more than blanks counts: the override variable comes first, then the aliases
+    in their order. `values` maps values of the variable, in upper case, to meanings. If `always` is not empty, it is
+    the meaning of every value. A level's name as a meaning allows the level and the levels that it requires. A level's
+    name after a dash allows all levels except this level and the levels that require it.
     """
 
     variable: str
@@ -128,7 +134,7 @@ class Alias:
     def meaning(self, value: str) -> str:
         """Return the meaning of `value`, which has no blanks around it.
 
-        A value that is not in `values` is its own meaning, except that -LEVEL means nothing there.
+        A value that is not in `values` is its own meaning, but the meaning of one that starts with a dash is "".
         """
         return self.always or self.values.get(value.upper(), "" if value.startswith("-") else value)
 
@@ -142,13 +148,14 @@ class Alias:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The matrix of one project's build.
+    """The matrix of the build of one set of kernels.
 
-    `features` is the name of the processor's features file, to which the table may add features. The environment
-    variable `override` narrows the level at run time, as the `aliases` do. `baseline_only` is the reason why only the
-    lowest level is built, "" if every level was tried. `withhold` names the project's function that may withhold
-    features of a CPU at run time, "" if there is none. `known_bugs` maps each known bug of a compiler to the levels
-    that it affects. `beyond_architecture` are `baseline` features that some CPUs of the architecture lack.
+    `features` is the name of the processor's features file, to which the table may add features. `baseline` are the
+    features that code outside levels may use. `audit_reason` says how links are audited, or why they are not. The
+    environment variable `override` narrows the level at run time, as the `aliases` do. `baseline_only` is the reason
+    why only the lowest level is built, "" if every level was tried. `withhold` names the project's function that may
+    withhold features of a CPU at run time, "" if there is none. `known_bugs` maps each known bug of a compiler to the
+    levels that it affects. `beyond_architecture` are `baseline` features that some CPUs of the architecture lack.
     """
 
     project: str

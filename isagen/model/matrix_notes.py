@@ -28,7 +28,7 @@ def pack(value: Matrix | LevelCode) -> bytes:
 
 
 def unpack(kind: type[T], note: bytes, shown: str) -> T:
-    """Return the value in a note of the file that messages call `shown`.
+    """Return the value of class `kind` in a `note`. Messages call the note's file `shown`.
 
     Raises `AuditError` if the note is damaged or of another format.
     """

@@ -18,8 +18,8 @@ SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # In the source of the stubs, sealing replaces the first mark with the table of stubs, the second with levels' notes.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
-# In the dispatch source, configuring replaces the first mark with the bytes of the matrix. The second mark, which names
-# a binary format, is replaced with the bytes of a note.
+# In the dispatch source, configuring replaces the first mark with the bytes of the matrix. It replaces the second mark,
+# once for each binary format, whose name the mark contains, with the bytes of the notes.
 MATRIX_MARK = "/*@ISA_MATRIX@*/"
 NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 
@@ -63,9 +63,9 @@ def _of_set(name: str, kernels: str = "", suffix: str = "") -> str:
     return ".".join(filter(None, (name, kernels, suffix)))
 
 
-# These return the names of a set's plan file, its folder of generated headers, and its generated sources; the argument
-# `kernels` is the set's name, "" if a project has only one set. The sources are for dispatch, for the table of stubs,
-# and, if the set is a whole module, for its front. `suffix` is that of the file.
+# The names of a set's plan file, folder of generated headers, dispatch source or dispatch header, source of stubs, and
+# source of a whole module's front. The parameter `kernels` is the set's name, "" if a project has only one set.
+# `suffix` is the suffix of the file, without a dot.
 plan_name = partial(_of_set, "isa_plan", suffix="json")
 headers_folder = partial(_of_set, "isa_include")
 dispatch_name = partial(_of_set, "isa_dispatch")
@@ -115,5 +115,8 @@ def level_of_name(name: str) -> str:
 
 
 def copy_of_object(name: str) -> str:
-    """Return the file name of the copy that an object file is compiled from: Meson adds a prefix and a suffix."""
+    """Return the file name of the copy from which Meson compiles an object; `name` is the object's file name.
+
+    Other generated sources, such as the dispatch source, are found in the same way.
+    """
     return name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")

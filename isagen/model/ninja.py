@@ -87,6 +87,6 @@ class NinjaFile:
 
 
 def _paths(text: bytes) -> tuple[str, ...]:
-    """Return the paths in a part of a build statement, without the bars before implicit ones."""
+    """Return the paths in a part of a build statement, without the bars before implicit and order-only paths."""
     words = (word for word in PATH.findall(text) if word.strip(b"|"))
     return tuple(os.fsdecode(re.sub(rb"\$(.)", rb"\1", word)) for word in words)

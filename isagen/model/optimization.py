@@ -17,9 +17,9 @@ UNFOLDED_OPTIMIZATIONS = ("-O0", "-Og")
 
 
 def optimization_of(option: str, args: Sequence[str]) -> str:
-    """Return the last -O option in a compiler's `args`; if there is none, the one that `option` stands for.
+    """Return the last -O option in a compiler's `args`; if there is none, the -O option that `option` stands for.
 
-    `option` is the value of Meson's option `optimization`. The result is "" for "plain", which stands for no -O option.
+    `option` is the value of Meson's option `optimization`: "" and "plain" stand for none, and give "".
     """
     words = [arg for arg in args if arg.startswith("-O")]
     return words[-1] if words else f"-O{option}" if option not in ("", "plain") else ""
@@ -28,7 +28,8 @@ def optimization_of(option: str, args: Sequence[str]) -> str:
 def vectoriser(compiler: str, option: str, args: Sequence[str]) -> tuple[str, ...]:
     """Return the options that `compiler` (Meson's id) needs to vectorise kernels.
 
-    Only GCC at -O2 needs any, and only if `args` contain no option about vectorising.
+    Only GCC at -O2 needs any, and only if `args` contain no option about vectorising. `option` is the same as in
+    `optimization_of`.
     """
     hardly_vectorises = compiler == "gcc" and optimization_of(option, args) == "-O2"
     return VECTORISER if hardly_vectorises and not any(map(CHOICE.match, args)) else ()
@@ -40,10 +41,10 @@ NARROW_CODE = "no kernel uses wider vectors than at {}"
 
 
 def reason_for_plain_code(optimization: str, baseline: str = "") -> str:
-    """Return a sentence with the reason why kernels use no instructions of their levels.
+    """Return a sentence with the reason why kernels do not use the instructions of higher levels.
 
-    If compilers hardly vectorise at this `optimization`, the sentence also has the remedy. `baseline` describes the
-    options that turn on features at every level, "" if none do.
+    If compilers hardly vectorise at this `optimization`, the sentence also has the remedy. `baseline` says what turns
+    on features at every level, "" if nothing does.
     """
     if optimization in SCALAR:
         other = f" and without {optimization} in CFLAGS and CXXFLAGS" if optimization else ""

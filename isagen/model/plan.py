@@ -1,4 +1,4 @@
-"""The plan: kernels x levels, each cell with flags, verdict and reason. A configured build contains the plan."""
+"""The plan: kernels x levels, each cell with flags, verdict and reason; and the configured build that contains it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .matrix import Alias, LevelRow, MatrixCompiler
 from .names import dispatch_name, front_name
 from .record import Record
 
-# The verdicts of a cell: its copy is built; the compiler cannot build it; project, packager or baseline disable it.
+# The verdicts of a cell: a copy is built, the compiler cannot build one, or project, packager or baseline disable it.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
-# Values of `Cell.by`: an entry of [kernels] in isa.toml disables the cell, or the baseline does: it contains the level.
+# Values of `Cell.by`: an entry of [kernels] in isa.toml disables the cell, or the baseline, which contains the level.
 ENTRY, BASELINE = "entry", "baseline"
 # The reason why no link is audited in an opaque build, or where no reader knows the format of linked files.
 UNREAD_LINKS = "isagen does not read what this build links"
-# `LinkAudit.how` if ninja audits the targets that a project lists, in a step after each link, which the fragment in
-# the project's folder isagen/audit declares.
+# `LinkAudit.how` if ninja audits only the targets that a project lists in isa_links. The fragment's file in the folder
+# isagen/audit declares a step for each.
 BY_TARGETS = "by isagen/audit, only targets in isa_links"
 
 
@@ -39,9 +39,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Cell:
-    """One kernel at one level: `verdict` is built, unavailable or disabled, and `copy` the emitted file, "" if none.
+    """One kernel at one level: `verdict` is built, unavailable or disabled.
 
-    If the copy cannot register itself, the C source `shim` registers it. `by` is `ENTRY` or `BASELINE` if one of
+    `copy` is the name of the copy's file, "" if there is none. If isa.toml lists functions to register and the copy
+    cannot register them, the C source `shim` does; otherwise, `shim` is "". `by` is `ENTRY` or `BASELINE` if one of
     these disables the cell, "" otherwise.
     """
 
@@ -58,9 +59,9 @@ class Cell:
 class KernelRow:
     """One kernel source (path from the project's root) with its cells, lowest level first.
 
-    `shown_path` is the path from the build folder's root, which compiler messages and debuggers show. A `generated`
-    source is made by the build. `registers` maps stubs to the functions that isagen registers for them, at the end of
-    each copy or in its shim; `header` declares these stubs.
+    `shown_path`, the source's path from the build folder's root, is what compiler messages and debuggers show. `args`
+    are the source's arguments in isa.toml. A `generated` source is made by the build. `registers` maps stubs to the
+    functions that isagen registers for them, at the end of each copy or in its shim; `header` declares these stubs.
     """
 
     source: str
@@ -80,7 +81,7 @@ class KernelRow:
 
 @dataclass(frozen=True)
 class Unit:
-    """Copies that are compiled with the same arguments: one Meson static library."""
+    """Copies of one level that form one Meson static library. `args` maps each language to the compiler's arguments."""
 
     name: str
     level: str
@@ -92,8 +93,8 @@ class Unit:
 class Plan:
     """The plan of one set of kernels. `kernel_set` is the name of the set, "" if a project has only one.
 
-    `override`, `aliases` and `withhold` are those of `Matrix`. If the kernels are a whole extension module, `module` is
-    the name of the module; for kernels behind stubs, it is "".
+    `override`, `aliases` and `withhold` are the same as in `Matrix`. If the kernels are a whole extension module,
+    `module` is the name of the module; for kernels behind stubs, it is "".
     """
 
     table: str
@@ -112,7 +113,7 @@ class Plan:
         return tuple(level.name for level in self.levels if level.name in built)
 
     def is_without_source(self, level: LevelRow) -> bool:
-        """Return whether a level is disabled because no kernel source is for it."""
+        """Return whether a level is disabled because isa.toml's [kernels] excludes it for every source."""
         cells = [cell for kernel in self.kernels for cell in kernel.cells if cell.level == level.name]
         return level.verdict == DISABLED and all(cell.by == ENTRY for cell in cells)
 
@@ -137,8 +138,9 @@ class Plan:
 class Limit:
     """The `reason` why only the lowest level is built, "" if every level is tried.
 
-    If objects are `opaque`, isagen does not decode them: nothing is sealed or audited, and the build searches their
-    bytes for registrations. With a `foreign` compiler, isagen uses only options and extensions that all compilers have.
+    If objects are `opaque`, isagen does not read them: nothing is sealed or audited, and the build searches their
+    bytes for registrations. A `foreign` compiler is one that isagen does not know: isagen uses no option or
+    extension that only some compilers have.
     """
 
     reason: str = ""
@@ -150,8 +152,8 @@ class Limit:
 class Sealing:
     """How levels are sealed, or the `reason` why they are not.
 
-    Sealed names end in the `project_number`, so that the names of two projects differ. With `fold`, a copy that has the
-    same code as a lower level's is not linked.
+    Sealed names end in the `project_number`, so that the names of two projects differ. With `fold`, copies that
+    have the same code at several levels are linked once (`build.fold`).
     """
 
     project_number: str = ""
@@ -197,7 +199,7 @@ class CompilerUse(MatrixCompiler):
 
 @dataclass(frozen=True)
 class Build:
-    """A configured build: the plan and its settings. `isagen` is the version of isagen that configured the build.
+    """A configured build: its plan and its settings. `isagen` is the version of isagen that configured the build.
 
     `known_bugs` maps each known bug of a compiler to the built levels that it affects.
     """
@@ -224,7 +226,7 @@ class Build:
     def sources(self) -> tuple[str, ...]:
         """The names of generated sources that need no compiled kernel: the dispatch source, and a module's front.
 
-        A front is the part of a whole module that Python imports, and that opens the private module of a level.
+        A front is the part of a whole module that Python imports; it opens the private module of a level.
         """
         kernel_set, language = self.plan.kernel_set, self.dispatch_language
         fronts = [front_name(kernel_set, language)] if self.plan.module and self.sealing.active else []

@@ -1,8 +1,8 @@
 """The record: facts of a build inside its binaries, so that the binaries can be audited without the build folder.
 
 The record is JSON in an ELF note of the owner ``isagen`` or, in other formats, in a section. `strip` and
-`--gc-sections` do not remove notes. The code of a sealed level is in separate sections, such as
-`.isa_text.LEVEL`, which show the level in stripped files too.
+`--gc-sections` do not remove notes. In ELF, the code of a sealed level is in sections `.isa_text.LEVEL`, which show the
+level in stripped files too.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .errors import AuditError
 RECORD_OWNER = "isagen"
 # The owners of the notes with the build matrix (`matrix_notes`).
 MATRIX_OWNER, LEVEL_OWNER = "isagen.matrix", "isagen.level"
-# The format of records. Those of format 1 have no module.
+# The format of records. Records of format 1 have no `module`.
 RECORD_FORMAT = 2
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """An entry of isa.toml's audit.allow: functions about which the audit reports nothing, and the reason.
+    """An entry of isa.toml's audit.allow: symbols about which the audit reports nothing, and the reason.
 
-    `symbol` is a pattern (``*``, ``?``) of symbols, mangled or demangled.
+    `symbol` is a pattern (``*``, ``?``) of names of functions or variables, mangled or demangled.
     """
 
     symbol: str
@@ -37,8 +37,8 @@ class Record:
 
     Every object of the build may use the `baseline` features. `levels` maps each built level to its features, which the
     generated code checks at run time. `features` names the processor's features file; the table may define features
-    beyond it. In the record of a private module, `module` is the module's level. All of the module's code may use the
-    level's features, because the module is opened only after these were checked.
+    beyond it. In the record of a private module, `module` is the module's level; in others, it is "". All of the
+    module's code may use the level's features, because the module is opened only after these were checked.
     """
 
     project: str
@@ -62,11 +62,11 @@ class Record:
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """The features that code outside the levels' sections may use."""
+        """The features that code outside levels may use."""
         return tuple(dict.fromkeys((*self.baseline, *self.levels.get(self.module, ()))))
 
     def needs_only_baseline(self, level: str) -> bool:
-        """Return whether a built level needs only features that code outside the levels' sections may use."""
+        """Return whether a built level needs only features that code outside levels may use."""
         return level in self.levels and set(self.levels[level]).issubset(self.outside)
 
 
@@ -78,7 +78,10 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def record_from_json(text: bytes | str, shown: str) -> Record:
-    """Return the record in a note's text. Raises `AuditError` if the record is damaged, or of a later isagen."""
+    """Return the record in a note of the file that messages call `shown`.
+
+    Raises `AuditError` if the record is damaged, or of a later isagen.
+    """
     try:
         return from_text(Record, text, 1, RECORD_FORMAT)
     except ValueError as problem:

@@ -34,12 +34,13 @@ class LevelCode:
 
 @dataclass(frozen=True)
 class Registrations:
-    """One level: its kernel sources, and the size and initial value of each weak variable that all levels share.
+    """What the objects of one level register and share.
 
-    `folded` maps kernel sources without code at this level to the lower level whose code their stubs call. All
-    names are the ones before sealing. `private_names` are defined by the level, are not weak, and become private to it.
-    `public_names` are the names in the level's objects that do not become private to it. `initialised_variables` are
-    private weak variables with dynamic initialisation, and their guards.
+    `shared` maps each weak variable that all levels share to a text with its size and initial value. `folded` maps each
+    kernel source that folds at this level to the lower level whose code is called instead. All names of symbols are
+    those before sealing. `private_names` are the names, other than weak ones, that the level defines and that become
+    private to it. `public_names` are the names in the level's objects that do not become private to it.
+    `initialised_variables` are private weak variables with dynamic initialisation, and their guards.
     """
 
     level: str

@@ -15,10 +15,11 @@ T = TypeVar("T")
 
 
 class Section:
-    """One TOML table, which records the keys that were read.
+    """One TOML table, which records the keys that were read. A test with `in` counts as reading the key.
 
-    Every message starts with the file and the dotted key. `error` is the class that is raised. `finish`, called after
-    the last read, reports the first key that was not read.
+    Every message starts with the file and the dotted key. `error` is the class that is raised. `path` is the
+    table's own dotted key, "" for the whole file. `finish`, called after the last read, reports the first key that was
+    not read.
     """
 
     def __init__(self, data: Mapping[str, Any], file: str, error: type[IsagenError], path: str = "") -> None:
@@ -42,7 +43,7 @@ class Section:
         return key in self._data
 
     def has_type(self, key: str, kind: type) -> bool:
-        """Return whether the value of `key` is of a type, without counting it as read."""
+        """Return whether the value of `key` is of a type, without counting `key` as read."""
         return isinstance(self._data.get(key), kind)
 
     def _get(self, key: str, kind: type, described: str, default: Any) -> Any:
@@ -113,7 +114,7 @@ class Section:
         return {key: self.strings(key) for key in self._data}
 
     def check(self, key: str, what: str, names: Iterable[str], known: Collection[str]) -> None:
-        """Raise the error "there is no `what`" for the first of `names` that is not in `known`; `key` is their key."""
+        """Raise the error "there is no `what`" for the first of `names`, the value of `key`, that is not in `known`."""
         for name in names:
             if name not in known:
                 raise self.fail(key, f"there is no {what} {name!r}", did_you_mean(name, known))
@@ -121,7 +122,8 @@ class Section:
     def record(self, kind: type[T], **values: Any) -> T:
         """Return an instance of the dataclass `kind`, after a call of `finish`.
 
-        `values` gives some of its fields. Every other field is read, by its type, from the key of its name.
+        `values` gives some of its fields. Every other field is read, by its type, from the key with the
+        field's name; without the key, the field has its default.
         """
         types = _hints(kind)
         for field in fields(kind):  # type: ignore[arg-type]
@@ -134,7 +136,7 @@ class Section:
         return kind(**values)
 
     def finish(self) -> None:
-        """Raise for the first key that was never read."""
+        """Raise the error "unknown key" for the first key that was never read."""
         for key in self._data:
             if key not in self._read:
                 raise self.fail(key, "unknown key", did_you_mean(key, dict.fromkeys(self._read)))
@@ -158,7 +160,7 @@ def read_toml(path: Path, error: type[IsagenError], shown: str = "") -> Section:
 
 
 def parse_toml(path: Path, error: type[IsagenError], shown: str = "") -> dict[str, Any]:
-    """Parse the TOML file at `path` to plain data; raise `error` where it cannot be read."""
+    """Parse the TOML file at `path` to plain data. Raises `error` if the file cannot be read or is not valid TOML."""
     import tomllib  # most steps of a build read no TOML
 
     name = shown or str(path)

@@ -1,4 +1,4 @@
-"""Versions of compilers: their order, and ranges of them."""
+"""Versions of compilers and other tools: their order, and ranges of versions."""
 
 from __future__ import annotations
 
