@@ -1,9 +1,9 @@
 """The address rule for the objects of one level: other code enters the level's code only through stubs.
 
-Other objects cannot refer to the code of a sealed level by name, because the symbols of `private_names` and the weak
-constants are renamed. Three rules remain to check: a level registers only its own code, or ordinary code if the level
-needs no more than the baseline; no variable that all levels share points to a level's code; and no section that code
-finds by its name contains a pointer to a level's code.
+Objects outside levels cannot refer to a sealed level's code by name, because the symbols of `private_names` and the
+weak constants are renamed. Three rules remain to check: a level registers only its own code, or ordinary code if the
+level needs no more than the baseline and no other level compiles the kernel source; no variable that all levels share
+points to a level's code; and no section that code finds by its name contains a pointer to a level's code.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class LevelAddresses:
         """Return the names that are private to the level, except those of weak constants that point to no code.
 
         They are the names of code, of Fortran modules' variables, of `initialised_variables`, and of data that points
-        to code, such as vtables. Names of registrations are not private, nor are those of other mergeable variables,
-        which all levels share.
+        to code, such as vtables. Names of registrations and of mergeable variables that all levels share are not
+        private.
         """
         names = set(self.initialised_variables)
         registrations = self._kernel_prefix, self._without_prefix

@@ -28,11 +28,12 @@ PYTHON_MODULE = "PyInit_"
 
 
 class CompiledSymbol(NamedTuple):
-    """A symbol that is not local. It is `defined` or undefined in the object; `code` is true if it names code there.
+    """A symbol that is not local. `code` is true if the object defines the symbol and the symbol names code.
 
     Sealing renames each `weak_code_or_constant`, because linkers would merge it across levels. A `mergeable_variable`
     names writable data that linkers merge across objects: its `initial_value` is a text with the value and the size of
-    the data. For other symbols, this text is "". `pointer_targets` are what pointers in the symbol's data lead to.
+    the data. The `initial_value` of other symbols is "". `pointer_targets` are the targets of pointers in the symbol's
+    data.
     """
 
     name: str
@@ -50,9 +51,10 @@ class Compiled:
     """A compiled object.
 
     `findable_sections` maps the sections that code finds by name to the symbols that they point to.
-    `initialised_variables` are the variables that code initialises, and their guards. `runs_at_load` is true if some
-    function runs at load or exit. `may_fold` is true if the object contains only code and constants, and no such
-    function. `bounded_sections` are the sections whose __start_ or __stop_ symbols the object uses.
+    `initialised_variables` are the names of variables that code initialises, of their guards and of their initialisers.
+    `runs_at_load` is true if some function runs at load or exit. `may_fold` is true if the object contains only code
+    and constants, and no function that runs at load or exit. `bounded_sections` are the sections to whose start or end
+    the object refers by name.
     """
 
     path: str
@@ -67,12 +69,12 @@ class Compiled:
 
 
 def registration_prefixes(level: str) -> tuple[str, str]:
-    """Return two prefixes, of symbols that register a kernel for a stub, and of those that say that it has none."""
+    """Return the prefixes of two symbols: one says that a stub has a function at `level`, one that it has none."""
     return KERNEL_SYMBOL.format(level=level), WITHOUT_SYMBOL.format(level=level)
 
 
 def compiled_object(path: AnyPath, level: str, needs_of: NeedsOf) -> Compiled:
-    """Read the object of a level at a path; `needs_of` is the same as in `measured`."""
+    """Read the object of a `level` at `path`; `needs_of` is the same as in `measured`."""
     file = load_object(path)
     weak = {symbol.name for symbol in file.weak_code_and_constants}
     symbols = []
@@ -115,7 +117,7 @@ class ObjectPaths(NamedTuple):
 
 
 def objects_of_levels(build: Build, plan_path: Path, folder: str) -> dict[str, list[ObjectPaths]]:
-    """Return the objects of each level that has copies, lowest level first. Sealed objects are in `folder`.
+    """Return the objects of each level that has copies, lowest level first. Sealed objects are for `folder`.
 
     The objects are not arguments of the step: a command line cannot contain thousands. Raises `BuildError` if an object
     is missing.

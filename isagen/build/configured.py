@@ -30,7 +30,7 @@ NOT_AUDITED = (
 # The outputs of the steps that isagen/audit declares.
 AUDIT_STEP = re.compile(r"\bisa_audit\d+\Z")
 COMMANDS = "compile_commands.json"
-# Meson's entries have this key; entries for editors do not.
+# Meson's entries in compile_commands.json have this key; the entries that isagen adds for editors do not.
 OUTPUT = "output"
 
 
@@ -61,11 +61,11 @@ def _linked(path: Path, ninja: NinjaFile) -> Iterator[str]:
 
 
 def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iterable[str]) -> list[str]:
-    """Add an entry for each kernel source that `_copies` yields to the compile commands in the build folder `root`.
+    """Add entries for the kernel sources that `_copies` yields to compile_commands.json in the build folder `root`.
 
-    An entry contains the command of the copy at `level`, or else at the nearest level, without the `left_out`
-    arguments. The new entries come first, because clangd uses the first entry of a source. Return those of the kernel
-    sources that targets of the project compile too.
+    Return the paths of those kernel sources that targets of the project compile, too. An entry contains the command of
+    the copy at `level`, or else at the nearest level, without the `left_out` arguments. The new entries come first,
+    because clangd uses the first entry of a source. `outputs` is the folder of the copies.
     """
     path = os.path.join(root, COMMANDS)
     try:
@@ -101,9 +101,9 @@ def _copies(plan: Plan, level: str) -> Iterator[tuple[str, Cell]]:
 def _entries(
     commands: Iterable[Mapping[str, Any]], copies: Mapping[str, tuple[str, str]], left_out: tuple[str, ...]
 ) -> Iterator[dict[str, str]]:
-    """Yield an entry for each kernel source, with the command of its copy.
+    """Yield an entry for each kernel source in `copies`, which maps the paths of copies to (source, level).
 
-    `copies` maps the path of a copy to its source and its level.
+    An entry contains the command that compiles the copy, changed to compile the source.
     """
     for entry in commands:
         copy = entry["file"]

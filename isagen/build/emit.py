@@ -49,7 +49,7 @@ def emit(plan_path: Path, folder: AnyPath, generated: Sequence[str] = ()) -> Non
 def rendered_text(plan: AnyPath, output: AnyPath) -> str:
     """Return the text of the source `output`, which `isagen configure` rendered into the copied tool's folder.
 
-    Raises `BuildError` if the text is missing.
+    That folder is beside the file `plan`. Raises `BuildError` if the text is missing.
     """
     name = f"{os.path.splitext(os.path.basename(output))[0]}.c"
     path = os.path.join(os.path.dirname(plan), TOOL_FOLDER, TEXTS_FOLDER, name)

@@ -88,7 +88,10 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield an error for each private name that an object uses although its level does not require the name's level."""
+    """Yield an error for each private name that an object of a level uses, but that only other levels define.
+
+    A level that the object's level requires does not count as another, and may define the name.
+    """
     below = {level.name: level.requires for level in objects.plan.levels}
     ordinary = {s.name for path in filter(is_binary, objects.others) for s in load_object(path).symbols if s.definition}
     for level, paths in objects.by_level.items():
@@ -105,9 +108,10 @@ def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield an error for each global name that has two definitions in the link.
+    """Yield an error for each global name that the link defines twice.
 
-    Two sources of a level define it, or two levels define it and do not make it private.
+    Either two sources of a level define a function, or a variable that becomes private; or two levels define a name
+    that does not become private.
     """
     code: dict[str, bool] = {}
     sources: dict[str, dict[str, list[str]]] = {}  # by name and level
@@ -154,7 +158,7 @@ def _sets_with(objects: BuildObjects, stub: str) -> Iterator[str]:
 
 
 def _registering(objects: BuildObjects, stub: str) -> str:
-    """Return the kernel source that registers a stub, from the lowest level at which a source does."""
+    """Return the kernel source that registers a stub, at the lowest level with one; words for it if none is known."""
     for registrations in objects.registrations.values():
         for source, kernel in registrations.kernels.items():
             if stub in kernel.registers:

@@ -1,9 +1,9 @@
-"""Folding: if a kernel source has the same code at two levels, only the lower level's copy is linked.
+"""Folding: if the copies of a kernel source at two levels have the same code, only the lower level's copy is linked.
 
-The stubs of both levels call that copy. A program can observe this only if it switches levels and compares addresses of
-functions or constants. A copy folds if it has the same bytes, relocations, unwind tables and stubs as the lower copy,
-and contains only code and constants: no variable, nothing that runs at load or exit, and no section that code finds by
-name.
+The higher level requires the lower one. At both levels, the stubs call the copy that is linked. A program can observe
+this only if it switches levels and compares addresses of functions or constants. A copy folds if it has the same bytes,
+relocations, unwind tables and stubs as the lower copy, and contains only code and constants: no variable, nothing that
+runs at load or exit, and no section that code finds by name.
 
 An inline function that several sources of a level define has one address in that level, because the linker keeps one
 definition. So the sources of a level that share a private name all fold to the same level, or none of them folds.

@@ -68,5 +68,5 @@ class LastRun:
 
 
 def plan_states(plan: Path) -> dict[str, State]:
-    """Return the states of a plan's file and of the keyval file beside it. The keyval file changes with isagen."""
+    """Return the states of a plan's file and of the keyval file beside it. The keyval file changes if isagen does."""
     return {str(path): state_of(path) for path in (plan, plan.with_suffix(".conf")) if path.is_file()}

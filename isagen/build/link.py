@@ -105,7 +105,7 @@ def _audit(plan: Plan, folder: Path, linking: Linking, output: str, objects: Bui
 
 
 def _check_name(output: str, cpu_family: str) -> None:
-    """Warn of an extension module whose name is for the machine that builds it, in a cross build."""
+    """Warn of an extension module that is named for another processor than it is built for, as in a cross build."""
     named = EXTENSION.search(output)
     if named is not None and named[1] != cpu_family:
         print(
@@ -142,7 +142,7 @@ def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[
 
 
 def _contain_kernels(plan: Plan, folder: Path, inputs: Iterable[Path]) -> bool:
-    """Return whether the `inputs` of a link contain a sealed object or the dispatch source's object."""
+    """Return whether the `inputs` of a link contain a sealed object of the plan, or an object of a dispatch source."""
     outputs = outputs_folder(folder)
     sealed = {(outputs / sealed_name(cell.copy, cell.level)).resolve() for _, cell in plan.copies()}
     return any(

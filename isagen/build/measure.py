@@ -23,9 +23,9 @@ NeedsOf = Callable[[Decoder], Mapping[int, frozenset[str]]]
 def measured(file: AnyObject, marks: Sequence[str], needs_of: NeedsOf) -> Code:
     """Return the measures of an object's code, without counts of instructions if there is no decoder.
 
-    The `marks` are prefixes of names, which differ between levels; the digest does not depend on their texts.
-    `needs_of` returns, for a decoder, the features that the instructions with each number (`Instruction.code`) need. An
-    instruction that needs one of several features counts under the first.
+    `marks` are prefixes of symbols' names. They differ between levels, so the digest does not depend on their texts.
+    `needs_of` returns, for a decoder, a mapping from numbers of instructions (`Instruction.code`) to the features that
+    they need. An instruction that needs one of several features counts under the first.
     """
     parts = file.code()
     instructions, widest, by_feature = None, 0, Counter[str]()
@@ -56,8 +56,8 @@ def lost_code(
 
     Such a source chooses its code by macros, and the highest of the three levels does not define the macro of the level
     between. `levels` are ordered, the lowest first, and `below` maps each to the levels that it requires. A source has
-    one warning, for the first such level. `paths` maps sources to files: a source without #if has no warning, because
-    only the compiler can have made the difference.
+    at most one warning. `paths` maps sources to files: a source without #if has no warning, because only the compiler
+    can have made the difference.
     """
     digests: dict[str, dict[str, str]] = {}
     for registrations in levels:

@@ -134,10 +134,10 @@ class _Run:
         return self._needs
 
     def _lower_names(self, level: str, objects: Sequence[Compiled]) -> dict[str, str]:
-        """Return the names that a level uses and does not define, and that a lower level defines.
+        """Return the names that a level uses and does not define, and that are private to a level that it requires.
 
         Each comes with the level whose sealed object defines it: the highest such level, or the level to which the
-        object of that level folds.
+        object of that level folds. Weak names are left out.
         """
         symbols = [symbol for compiled in objects for symbol in compiled.symbols]
         used = {symbol.name for symbol in symbols}.difference(symbol.name for symbol in symbols if symbol.defined)
@@ -242,9 +242,8 @@ class _Run:
     def finish(self, plan_path: str) -> tuple[list[str], Memo]:
         """Write the stub table after all levels are sealed; return the paths of all outputs, and the next run's memo.
 
-        It also prints notes and warnings about kernels that do not use their levels.
-
-        Raises `BuildError` if a stub lacks a kernel, or if levels disagree on a shared variable's initial value.
+        Print notes and warnings about kernels that do not use their levels, and update the times of unchanged outputs.
+        Raises `BuildError` as `stubs_source` does.
         """
         plan = self._build.plan
         all_levels = [level.name for level in plan.levels]

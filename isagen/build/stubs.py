@@ -1,8 +1,8 @@
 """The table of stubs: the kernel of each stub at each level, from the registrations in the compiled objects.
 
 Two checks come first: every stub has the kernels that it needs, and variables that all levels share have one initial
-value. The table of an extension module that is dispatched as a whole has one entry, for its front, the module that
-Python imports: the front opens the private module of the level that it selects.
+value. The table of an extension module that is dispatched as a whole has one entry, the module. Python imports the
+module's front, which opens the private module of the level that it selects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..model.record import LEVEL_OWNER
 from ..model.registrations import Registrations
 from .compiled import PYTHON_MODULE, Compiled
 
-# The lower level whose kernel a folded stub calls, by (level, stub).
+# For each kernel that folds, by (level, stub): the lower level whose kernel the stub calls instead.
 Folded = Mapping[tuple[str, str], str]
 
 
@@ -33,8 +33,7 @@ def stubs_source(
     """Return the `template` with its marks replaced by the table of stubs and the notes of levels.
 
     `levels` are all levels of the plan, lowest first. If `module` names an extension module that is dispatched as a
-    whole, it is the only entry of the table. Otherwise, raises `BuildError` if a stub lacks a kernel, or if levels
-    disagree on a shared variable's initial value.
+    whole, the module is the only entry of the table. Otherwise, raises `BuildError` as `stubs_of` does.
     """
     notes = {registrations.level: pack(registrations.level_code(project)) for registrations in built_levels}
     if module:
@@ -78,9 +77,9 @@ def _table(before: Sequence[str], rows: Sequence[str]) -> str:
 def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str]]:
     """Return the levels at which each stub has a kernel.
 
-    Raises `BuildError` if a stub lacks a kernel, or if levels disagree on a shared variable's initial value.
-    A stub needs a kernel at the `lowest` level. A kernel source that registers a stub must register it at each level
-    that the source is compiled for, or register there that the stub has no kernel.
+    Raises `BuildError` if there are no stubs, if a stub lacks a kernel, or if levels disagree on a shared variable's
+    initial value. A stub needs a kernel at the `lowest` level. A kernel source that registers a stub must register the
+    stub at each level that the source is compiled for, or register there that the stub has no kernel.
     """
     levels = list(levels)
     stubs: dict[str, list[str]] = {}
@@ -169,7 +168,7 @@ def notes_text(notes: Iterable[bytes]) -> str:
 
 
 def module_table(module: str, levels: Iterable[str], built_levels: Collection[str]) -> str:
-    """Return the C text that replaces the table of stubs: its only entry is the module, at each level that is built."""
+    """Return the C text of the table of a whole module: the only entry is the module, at each level that is built."""
     cells = ["ISA_CAST(const struct isa_kernel *, &isa_module)" if level in built_levels else "0" for level in levels]
     before = [
         "static const char isa_module = 0; /* its address stands for a level that is built */",
