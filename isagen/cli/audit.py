@@ -106,7 +106,7 @@ def _shown(text: str) -> str:
 def kinds_of(text: str) -> Collection[str] | None:
     """Return the kinds of findings in `text`, the value of --fail-on; None for the default.
 
-    Raises `AuditError` for an unknown kind.
+    Raises `AuditError` for an unknown kind, and for `none` or `default` beside another word.
     """
     words = text.lower().replace(",", " ").split()
     if words in ([DEFAULT], [NONE]):

@@ -1,4 +1,4 @@
-"""`isagen cpu`: shows which level runs here, which levels CPU and OS support, or which features they have."""
+"""`isagen cpu`: shows which level runs here, which levels CPU and OS support, or which features the CPU has."""
 
 from __future__ import annotations
 
@@ -60,9 +60,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def ipex_text(cpu: Cpu) -> str:
-    """Return what IPEX's tool cpu_features writes.
+    """Return what IPEX's tool cpu_features writes: registers, states and features.
 
-    These are the registers, whether the OS saves each state, and whether the CPU has each feature of IPEX's list.
+    For each state and each feature of IPEX's lists, the text says whether the OS saves the state, or the CPU has the
+    feature.
     """
     report = cpu.features.report
     lines = [f"{name.upper()}: {value:016x}" for name, value in cpu.registers.items()]

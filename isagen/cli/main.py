@@ -1,6 +1,7 @@
 """Runs the command that the arguments name. An error that stops a command becomes a message and an exit status here.
 
-The parser itself exits if arguments are wrong, and `isagen audit` goes on with other files if it cannot read one.
+The parser itself exits if arguments are wrong, and `isagen audit` reports each file that it cannot read, and
+goes on with the next.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         try:
             if words[:1] == [FOR_MESON]:
-                from ..configure.configure import answer_fragment  # alone, because Meson waits for this command
+                from ..configure.configure import answer_fragment  # no other command is imported: Meson waits
 
                 return answer_fragment(words[1:])
             from .commands import run_command

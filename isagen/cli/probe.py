@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     for (level, _), verdict in results.items():
         identity = compiler_family(compiler.id), compiler.version, compiler.baseline_macros if unshown else {}
         bugs = [bug for bug in unshown if bug.concerns(*identity, verdict.features)]
-        unshown = [bug for bug in unshown if bug not in bugs]  # each bug is shown once, at the lowest level
+        unshown = [bug for bug in unshown if bug not in bugs]  # each bug is shown once, at the lowest level with it
         print(wrapped(_lines(level, verdict, [bug.text for bug in bugs]), indent=" " * 17), end="")
     return 0
 

@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    # These cannot work: no benchmark runs for minutes before the error.
+    # All options are checked first, so that no benchmark runs for minutes before an error.
     if options.rounds < FEWEST:
         raise ConfigError(f"{options.rounds} rounds are too few", where="--rounds", remedy=f"give at least {FEWEST}")
     if not 0 <= options.margin < 100:
