@@ -1,1 +1,1 @@
-"""Finds build matrices in builds, binaries and modules, explains them, and writes them for people and programs."""
+"""Finds build matrices in builds, binaries and modules, compares and explains them, and writes them for people."""

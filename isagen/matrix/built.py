@@ -1,4 +1,4 @@
-"""Reads the matrix of a configured build from its plan file, and the matrices in the notes of a binary."""
+"""Makes the matrix of a build from its plan file and registrations, and reads the matrices in a binary's notes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from .planned import planned_matrix, with_code
 
 
 def built_matrix(plan_path: Path) -> Matrix:
-    """Return the matrix of the build whose plan is at `plan_path`. Raises `PlanError` if the plan cannot be read."""
+    """Return the matrix of the build whose plan is at `plan_path`.
+
+    A built level counts as compiled if it has registrations, or if the build has no kernels. Raises `PlanError` if the
+    plan or a file of registrations cannot be read.
+    """
     build, folder = read_plan(plan_path), plan_path.parent
     made = BuildObjects(build.plan, folder, (), folder)
     codes = {level: registered.level_code(build.record.project) for level, registered in made.registrations.items()}
@@ -33,7 +37,7 @@ def built_matrix(plan_path: Path) -> Matrix:
 
 
 def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
-    """Return the compiled copies of the build whose plan is at `plan_path`, by (kernel source, level).
+    """Return the objects of copies in the build whose plan is at `plan_path`, by (kernel source, level).
 
     Shims are left out, and so are objects that do not exist yet or whose format isagen does not read.
     """
@@ -50,7 +54,7 @@ def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
 def matrices_in(binary: Binary) -> list[Matrix]:
     """Return the matrices of a binary: one for each set of kernels that is linked into it.
 
-    Raises `AuditError` if a note is damaged, or was written by a later isagen.
+    Raises `AuditError` if a note is damaged or of another format.
     """
     codes: dict[tuple[str, str], LevelCode] = {}
     for note in binary.notes(LEVEL_OWNER):

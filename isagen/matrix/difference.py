@@ -25,11 +25,12 @@ class Change:
 
 
 def differences(before: Matrix, after: Matrix) -> list[Change]:
-    """Return the differences between two matrices: first facts of the build, then levels, then kernels.
+    """Return the differences between two matrices: facts of the build, levels and kernels, in the order of `after`.
 
-    If the verdict of a level or cell differs, or only one matrix has a level or kernel, its parts are not compared. A
-    part that only one matrix has is left out: for example the code of a cell, if the other build is not compiled. The
-    verdict of a cell is left out if the verdict of its level differs in the same way.
+    What only `before` has comes last. The parts of a level, kernel or cell are not compared if the verdicts on it or
+    their reasons differ, or if only one matrix has the level or kernel. A part that only one matrix has is left out:
+    for example the code of a cell, if the other build is not compiled. The verdict on a cell is left out if the verdict
+    on its level differs in the same way.
     """
     old, new = dict(_texts(before)), dict(_texts(after))
     changes: dict[tuple[str, ...], tuple[str, str]] = {}
@@ -48,7 +49,10 @@ def differences(before: Matrix, after: Matrix) -> list[Change]:
 
 
 def _texts(matrix: Matrix) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield (names, text) of each fact. The names of a part begin with those of the whole: ("AVX2", ": rank")."""
+    """Yield (names, text) of each fact that is compared.
+
+    The names of a part begin with those of its whole: ("AVX2", ": rank") is a part of ("AVX2",).
+    """
     for field in fields(Matrix):
         if field.name not in ("levels", "kernels", "compilers"):
             yield (field.name.replace("_", " "),), _text(getattr(matrix, field.name))
@@ -74,7 +78,7 @@ def _cell(cell: MatrixCell) -> Iterator[tuple[tuple[str, ...], str]]:
     if cell.code is not None:
         size = size_text(cell.code.code_bytes)
         yield (": code",), size
-        # A part of the size: compared only if the sizes are equal.
+        # The names make the digest a part of the size, so digests are compared only if the sizes are equal.
         yield (": code", ""), f"{size}, with the digest {cell.code.digest}"
         yield (": widest register",), width_text(cell.code.widest)
         yield (": linked copy",), cell.folded or "its own"

@@ -1,4 +1,4 @@
-"""The build matrix as one HTML file that loads no other file: a heat map, where a click on a cell shows details."""
+"""Build matrices as one HTML file that loads no other file: heat maps, where a click on a cell shows details."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def html_text(builds: Sequence[tuple[str, Matrix, Mapping[tuple[str, str], Loop]]]) -> str:
-    """Return the page of matrices, each with its label in the page's menu, and its hot loops by source and level."""
+    """Return the page of `builds`, each as (label in the page's menu, matrix, hot loops by kernel source and level)."""
     css, *scripts = ((template_folder() / name).read_text(encoding="utf-8") for name in ("matrix.css", *SCRIPTS))
     projects = dict.fromkeys(matrix.project or label for label, matrix, _ in builds)
     text = render(
@@ -77,15 +77,15 @@ def _class(state: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Return the hash of a style sheet or script for the page's Content-Security-Policy, which allows no others."""
+    """Return a hash for the page's Content-Security-Policy, which allows no style sheet or script without its hash."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-# ---- the data: long lists of flags, and loops, are listed once, and cells contain their indexes
+# ---- the data: each list of flags, and each loop, is listed once, and cells contain its index
 
 
 def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop]) -> tuple[dict[str, Any], list[Any]]:
-    """Return a matrix as data for the scripts, and its list of loops."""
+    """Return a matrix as data for the scripts, and the list of its hot `loops`, whose indexes the data contain."""
     flags: dict[tuple[str, ...], int] = {}
     loop_numbers: dict[Loop, int] = {}
 

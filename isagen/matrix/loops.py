@@ -1,4 +1,4 @@
-"""Finds the hot loop of a copy: the innermost loop that uses the features of the copy's level most."""
+"""Finds the hot loop of a copy: the innermost loop that makes the most use of the features that its level adds."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from .words import own_features
 
 # Loops with more instructions are passed over: a page has no room for them.
 LONGEST = 400
-# Loops with fewer instructions are scored as if they had this many: short remainder loops would score too high.
+# Loops with fewer instructions are scored as if they had this many: otherwise, short remainder loops score too high.
 SHORTEST = 8
 ZEROS = re.compile(r"\b0x0+(?=[0-9a-fA-F])")
 
 
 class LoopInstruction(NamedTuple):
-    """One instruction: its offset from its function's start, its text, and its features beyond the baseline."""
+    """One instruction: its offset from its function's start, and its text.
+
+    `features` are those that it needs beyond the baseline's.
+    """
 
     offset: int
     text: str
@@ -41,10 +44,10 @@ class Loop(NamedTuple):
 
 
 def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[tuple[str, str], Loop]:
-    """Return the hot loops of the compiled `objects` of a build, by kernel source and level.
+    """Return the hot loops of the copies whose `objects` are given; both mappings are by (kernel source, level).
 
-    A copy with the code of a lower level has the loop of that level's copy. Raises `AuditError` if an object is damaged
-    or if the decoder is not installed.
+    A copy with the same code as a lower level's has that copy's loop. Raises `AuditError` if an object is damaged or if
+    the decoder is not installed.
     """
     own = {level.name: own_features(matrix, level) for level in matrix.levels}
     loops: dict[tuple[str, str], Loop | None] = {}
@@ -58,13 +61,14 @@ def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[t
 
 
 def hot_loop(path: Path, features: str, own: tuple[str, ...], baseline: tuple[str, ...]) -> Loop | None:
-    """Return the innermost loop of an object with the highest score: the one that uses the features `own` most.
+    """Return the innermost loop with the highest score in the object at `path`.
 
-    `own` are the features that the level adds to those of lower levels. A loop is the instructions from the target of a
-    direct backward branch to the branch. Its score is the share of its instructions that need one of `own`, times the
-    width of its widest vector register. Between equal scores, the greater width wins, then the greater number of
-    instructions. The result is None if there is no loop of at most `LONGEST` instructions, or if isagen cannot decode
-    the code.
+    `features` is the name of the features file. `own` are the features that the object's level adds to those of lower
+    levels, `baseline` those of the baseline. A loop is the instructions from the target of a direct backward branch to
+    the branch. Its score is the share of its instructions that need one of `own` beyond the baseline, times the width
+    of its widest vector register. Between equal scores, the greater width wins, then the greater number of
+    instructions. The result is None if there is no loop of at most `LONGEST` instructions, or if isagen has no decoder
+    for the code.
     """
     with open_binary(path) as binary:
         if binary.architecture is None or not is_decoded(binary.architecture):
@@ -96,14 +100,14 @@ def hot_loop(path: Path, features: str, own: tuple[str, ...], baseline: tuple[st
 
 @cache
 def _own_codes(sets: InstructionSets, own: tuple[str, ...], baseline: tuple[str, ...]) -> Codes:
-    """Return the instruction codes that need one of the features `own`, and do not run on the baseline alone."""
+    """Return the codes of instructions that need one of the features `own` beyond those of the baseline."""
     names = frozenset(map(normal_name, own))
     beyond = sets.beyond(baseline)
     return frozenset(code for code in beyond if any(have(names, [name]) for name in sets.missing([code], baseline)))
 
 
 def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:
-    """Yield each innermost loop of a function, with the function's number."""
+    """Yield (the function's number, the instructions) of each innermost loop of a function."""
     instructions = list(code.decode(number))
     indexes = {one.ip: index for index, one in enumerate(instructions)}
     inner: list[tuple[int, int]] = []
@@ -114,9 +118,12 @@ def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:
 
 
 def _branches_back(code: Code, number: int, indexes: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield (index of the first instruction, index of the last) of each loop; `indexes` maps addresses to indexes."""
-    # The address of the last return so far. Compilers move rare code behind a return. A jump from there to an address
-    # before the return closes no loop.
+    """Yield (index of the first instruction, index of the last) of each loop of at most `LONGEST` instructions.
+
+    `indexes` maps the addresses of the function's instructions to their indexes.
+    """
+    # The address of the last return so far. Compilers move rare code behind a return. A jump from such code to an
+    # address before the return closes no loop.
     returned = -1
     for start, raw in code.raw(number):
         for one in code.decoder.references(raw, start):
@@ -130,7 +137,7 @@ def _branches_back(code: Code, number: int, indexes: Mapping[int, int]) -> Itera
 
 
 def _text(code: Code, one: Instruction, moved: Instruction) -> str:
-    """Return the text of the instruction `one`, followed by the symbol that its relocation names, if it has one.
+    """Return the text of the instruction `one`; if an object has relocations for it, the first one's symbol follows.
 
     `moved` is the same instruction, decoded at its offset in the function.
     """

@@ -10,7 +10,7 @@ OPTION = (
     r"(?<![\w./\\-])-(?:[A-Za-z]|M[FJQT]|(?:cxx-)?isystem|iquote|idirafter|include|imacros|isysroot|iprefix|iframework"
     r"|iwithprefix|iwithprefixbefore)"
 )
-# No absolute path starts after one of these characters: a slash there is part of a relative path.
+# A slash after one of these characters starts no absolute path, unless an option ends there.
 PART = r"(?<![\w.+~$%*)}/\\-])"
 # The start of an absolute path of at least two names, or of a path in a home folder; not /arch:AVX2 or -Isrc/x.
 START = r"(?:[/\\]+[^/\\\s]+[^/\\]*[/\\]|~[\w.-]*[/\\])"
@@ -20,13 +20,13 @@ WORD = re.compile(
 )
 # An address on the web, which a verdict's reason may cite: it contains no path of the machine.
 ADDRESS = re.compile(r"[(\[<'\"]?https?://")
-# A path in quotes or brackets, which may contain spaces.
+# A path in quotes or brackets may contain spaces: it ends before the next one of the characters `CLOSING`.
 CLOSING = "'\"`\u2019\u201d)\\]}>"
 QUOTED = re.compile(rf"(?P<open>['\"`\u2018\u201c(\[{{<](?:(?!https?:)\w+:)?){START}[^\n{CLOSING}]*(?=[{CLOSING}])")
 
 
 def without_paths(text: str) -> str:
-    """Return a text with `PATH` in place of the absolute paths in its words."""
+    """Return a text in which `PATH` replaces paths that begin as `START` says, but not addresses on the web."""
     if "/" not in text and "\\" not in text and "~" not in text:
         return text
     text = QUOTED.sub(rf"\g<open>{PATH}", text)
@@ -34,5 +34,5 @@ def without_paths(text: str) -> str:
 
 
 def word_without_path(word: str) -> str:
-    """Return a word of a command line, which may contain spaces, with `PATH` in place of an absolute path."""
+    """Return a word of a command line with `PATH` in place of an absolute path. Both may contain spaces."""
     return WORD.sub(rf"\g<before>{PATH}\g<end>", word)

@@ -1,4 +1,4 @@
-"""Makes the matrix of a build from its plan, and adds the code that was compiled."""
+"""Makes the matrix of a build from its plan, and adds the stubs and code of compiled copies."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _planned(cell: Cell) -> MatrixCell:
 def public(value: Any) -> Any:
     """Return a matrix, or a part of one, without the paths of the build machine in its texts.
 
-    A text that starts with a dash is one word of a command line.
+    A text that starts with a dash counts as one word of a command line, in which a path may contain spaces.
     """
     if isinstance(value, str):
         return _public_text(value)
@@ -73,7 +73,10 @@ def _public_text(text: str) -> str:
 
 
 def with_code(matrix: Matrix, levels: Mapping[str, LevelCode]) -> Matrix:
-    """Return a matrix to which the code in `levels` is added. A level without an entry there does not change."""
+    """Return `matrix` with the stubs and code of compiled copies in its built cells; `levels` has these by level name.
+
+    Cells without an entry in `levels` do not change.
+    """
     requires = {level.name: level.requires for level in matrix.levels}
     kernels = []
     for kernel in matrix.kernels:

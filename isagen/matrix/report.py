@@ -1,4 +1,4 @@
-"""Makes the text for a bug report on an installed module or a build: matrix, machine, and level in use."""
+"""Makes the text for a bug report on a build, binary or installed module: matrix, machine, and selected level."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _here(matrix: Matrix, here: Selection) -> Iterator[tuple[str, str]]:
 
 
 def _package(module: str) -> str:
-    """Return the name and the version of a module's distribution; "" if none is known."""
+    """Return name and version of each distribution with the module's top-level package; "" if none is known."""
     distributions: Mapping[str, list[str]] = metadata.packages_distributions() if module else {}
     names = distributions.get(module.partition(".")[0], [])
     return ", ".join(f"{name} {metadata.version(name)}" for name in names)
@@ -102,6 +102,6 @@ def loaded(module: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text as one line, in which the characters of Markdown's markup are escaped."""
+    """Return a text as one line, with a backslash before Markdown's marks of code, emphasis, links, HTML and tables."""
     # Within a word, _ is no markup, and stays as it is.
     return re.sub(r"([\\`*\[\]<>|]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", " ".join(text.splitlines()))

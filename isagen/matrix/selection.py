@@ -21,9 +21,10 @@ class Selection:
     """The level that a machine selects, and why. A field without a value is empty.
 
     `problem` is the reason why the selection is unknown: the build is for another architecture, or the features of this
-    CPU cannot be read. `missing` are the features that CPU and OS lack, by level. The environment variable `variable`
-    narrows the level: `override` is its value, `asked` the level that this value names, and `excluded` are the levels
-    that this value disables. `selected` is the best of the other built levels of which no feature is missing.
+    CPU cannot be read. `missing` maps each level to texts for its features that CPU or OS lack, or that this isagen
+    does not know. `variable` is the environment variable that narrows the level, or the override variable if none does.
+    `override` is its value, `asked` the level that this value names, and `excluded` are the levels that the value
+    disables. `selected` is the best built level that is not in `excluded` and of which no feature is missing.
     """
 
     problem: str = ""
@@ -53,13 +54,13 @@ def selection_here(matrix: Matrix, environment: Mapping[str, str] = os.environ) 
 
 
 def unknown_features(matrix: Matrix, level: LevelRow) -> tuple[str, ...]:
-    """Return the features of a level that isagen does not know: those that a table or a newer isagen added."""
+    """Return the features of a level that this isagen does not know: a table or a newer isagen may add some."""
     known = features_of(matrix.features).features
     return tuple(name for name in level.features if name not in known)
 
 
 def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]) -> Selection:
-    """Return the selection of a machine that lacks `missing`: the highest built, supported and allowed level."""
+    """Return the selection of a machine with the variables `environment`; `missing` is the same as in `Selection`."""
     variable, override, meaning = _asked(matrix, environment)
     asked, off = matrix.level(meaning), matrix.level(meaning[1:]) if meaning.startswith("-") else None
     excluded = []
@@ -80,9 +81,9 @@ def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: 
 
 
 def _asked(matrix: Matrix, environment: Mapping[str, str]) -> tuple[str, str, str]:
-    """Return the first variable that is set, its value, and the value's meaning: LEVEL, -LEVEL, or an unknown word.
+    """Return the first variable with a value that is not blank, this value, and its meaning (`Alias.meaning`).
 
-    If none is set, or all are blank, return the override variable and two empty texts.
+    If there is none, return the override variable and two empty texts.
     """
     for alias in matrix.variables:
         value = environment.get(alias.variable, "")

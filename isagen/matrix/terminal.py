@@ -45,7 +45,7 @@ MARKS = {
     DISABLED: ("-", "yellow"),
     UNAVAILABLE: ("!", "red"),
 }
-PIPED = 100  # the width in columns of an output that is no terminal
+PIPED = 100  # the width in columns of an output that is no terminal, if COLUMNS is not set
 NARROWEST = 40  # the smallest width in columns: terminals with less wrap the lines themselves
 
 
@@ -125,7 +125,7 @@ def _table(gap: int) -> Table:
 
 
 def _grid(matrix: Matrix) -> Table:
-    """Return the grid with a mark for each kernel at each level; the heads of the columns are the levels' numbers."""
+    """Return the grid with a mark for each kernel at each level; a column's head is the level's number in `_levels`."""
     table = _table(1)
     table.add_column("", overflow="fold")
     levels = _shown(matrix)
@@ -147,10 +147,10 @@ def _state(cell: MatrixCell) -> str:
 
 
 def _levels(matrix: Matrix) -> Table:
-    """Return a line for each level that is not disabled.
+    """Return a table with a line for each level that is not disabled.
 
-    It has the size of the level's code, the width of the widest register, and the features that the level adds, or the
-    reason why the level is not built.
+    A line has the size of the level's code, the width of its widest register, and the features that the level adds. If
+    the level is unavailable, the reason replaces the features.
     """
     table = _table(2)
     for head in ("", "level", "code", "widest"):

@@ -31,8 +31,8 @@ OUTDATED = "its last `meson setup` failed, so this may not be what the project's
 class Found:
     """A matrix, and the label that names it in the output.
 
-    `plan` is the plan file if the matrix is that of a build folder. `module` is the full name of the module if the
-    matrix is in an installed module.
+    `plan` is the plan file if the matrix is made from one, as that of an editable module is. `module` is the full name
+    of the module if the matrix is read from the file of an installed module.
     """
 
     label: str
@@ -42,10 +42,10 @@ class Found:
 
 
 def find_matrices(where: str) -> list[Found]:
-    """Return the matrices of a build folder, binary, wheel, folder of builds, binaries or wheels, or installed module.
+    """Return the matrices of `where`: a plan file, a binary, a wheel, a folder, or the name of an installed module.
 
-    Raises `ProjectError` if there is none, `AuditError` if a binary or wheel cannot be read, and `PlanError` if no plan
-    of a build can be read.
+    A folder is a build folder, or contains builds, binaries or wheels. Raises `ProjectError` if there is no matrix,
+    `AuditError` if a binary or wheel cannot be read, and `PlanError` if there are plans but none can be read.
     """
     if not where:  # as a path, it would be the current folder
         raise ProjectError("is empty", where="WHERE", remedy=WANTED)
@@ -76,7 +76,7 @@ def find_matrices(where: str) -> list[Found]:
 def selectable_matrices(where: str) -> list[Matrix]:
     """Return the matrices of `find_matrices` that have an override variable, by which users select a level.
 
-    Raises `ProjectError` if there is none.
+    Raises `ProjectError` if there is none, and the errors of `find_matrices`.
     """
     matrices = [found.matrix for found in find_matrices(where) if found.matrix.override]
     if not matrices:
@@ -88,7 +88,7 @@ def selectable_matrices(where: str) -> list[Matrix]:
 def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
     """Return the matrices of builds, and print a warning for each that may be outdated.
 
-    A plan that cannot be read is an error if no plan can be read, and otherwise a warning.
+    If no plan can be read, raises the first plan's error. Otherwise, prints a warning for each that cannot be read.
     """
     found: list[Found] = []
     problems: list[IsagenError] = []
@@ -122,9 +122,9 @@ def _failed_since(plan: Path) -> bool:
 def _editable_plans(package: str, *rest: str) -> list[Path]:
     """Return the plans in the build folder of a package that meson-python installed editable (PEP 660).
 
-    meson-python's finder in this Python contains the folder. It is not called, because it would rebuild the project. If
-    `rest` names a module of the package but the build folder contains no extension module of this name, no plans are
-    returned.
+    The finder that meson-python adds to this Python knows the folder. The finder is not called, because it would
+    rebuild the project. If `rest` names a module of the package but the build folder contains no extension module of
+    this name, no plans are returned.
     """
     names = {rest[-1] + suffix for suffix in EXTENSION_SUFFIXES} if rest else set()
     for finder in sys.meta_path:
@@ -140,7 +140,10 @@ def _relative(folder: Path) -> dict[Path, str]:
 
 
 def _in_files(where: str, labels: Mapping[Path, str], modules: bool = False) -> list[Found]:
-    """Return the matrices in files. With `modules`, `labels` are names of modules, and wheels are skipped."""
+    """Return the matrices in the files of `labels`, which maps paths to labels. Raises `ProjectError` if there is none.
+
+    With `modules`, the labels are names of modules, and wheels are skipped.
+    """
     found = list(_matrices(labels, modules))
     if not found:
         raise _nothing(where, list(labels))
@@ -159,7 +162,10 @@ def _matrices(labels: Mapping[Path, str], modules: bool) -> Iterator[Found]:
 
 
 def _located(name: str) -> Path | None:
-    """Return the folder or file of a module, None if there is no such module. Its parent packages are not imported."""
+    """Return the folder or file of the module `name`; None if it is not found. Nothing is imported.
+
+    Inside packages, only packages and extension modules are found.
+    """
     first, *rest = name.split(".")
     spec = PathFinder.find_spec(first) if all(part.isidentifier() for part in (first, *rest)) else None
     if spec is None:
@@ -170,7 +176,7 @@ def _located(name: str) -> Path | None:
 
 
 def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
-    """Return the error for a place without a matrix. It says what is there instead."""
+    """Return the error for a place without a matrix. The error says what is there instead."""
     binaries = sum(map(is_binary, files))
     if is_build(Path(where)):
         message = "is a build folder of Meson without a plan of isagen"

@@ -13,7 +13,7 @@ from ..model.plan import BUILT, DISABLED, UNAVAILABLE
 from .selection import Selection
 from .words import count_text, facts, level_cells, size_text, width_text
 
-MANY = 10  # if no name is similar and there are more than this, an error lists none
+MANY = 10  # the most names of kernels and stubs that an error lists if none of them is similar to the given one
 UNFOLDED = (
     "it contains more than code and constants, has a function in common with a kernel that does not fold, is part of a "
     "whole module, or isa.toml has fold = false"
@@ -47,8 +47,9 @@ class Explanation:
 def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) -> Explanation:
     """Explain the state of a level, or of one kernel at this level, on the machine whose selection is `here`.
 
-    If `kernel_name` is "", the whole level is explained. A kernel's name in place of the level's means this kernel at
-    the level that the machine selects. Raises `ProjectError` if the matrix has no such level or kernel.
+    If `kernel_name` is "", the whole level is explained. If `level_name` then names a kernel and no level, this kernel
+    is explained at the level that the machine selects. Raises `ProjectError` if the matrix has no such level, and as
+    `find_kernels` does.
     """
     if not kernel_name and here.selected and matrix.level(level_name) is None and _named(matrix, level_name):
         level_name, kernel_name = here.selected, level_name
@@ -78,7 +79,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and matrix.optimization in SCALAR else []
     details = _details(matrix, level, because, *_bugs(matrix, level, kernel), *_code(matrix, cell), *advice)
-    several = len(kernels) > 1  # if so, all register one stub: at `level`, it calls the copy of `kernel` at `called`
+    several = len(kernels) > 1  # if so, all register one stub, which at `level` calls `kernel`'s copy for `called`
     if several and called != level.name:
         details.append(f"{kernel_name} at {level.name}: the copy of {called}")
     if running is not None:
@@ -116,7 +117,7 @@ def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -
 def _details(matrix: Matrix, level: LevelRow, because: Because, *own: str) -> list[str]:
     """Return the `own` details, the flags and, if another level is preferred, how to run this one.
 
-    There are no details if stubs cannot call the level's code: it is not built, or registers no function.
+    There are no details if `because` says that stubs cannot call the code: it is not built, or registers no function.
     """
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return []
@@ -127,10 +128,10 @@ def _details(matrix: Matrix, level: LevelRow, because: Because, *own: str) -> li
 
 
 def _bugs(matrix: Matrix, level: LevelRow, kernel: MatrixKernel | None = None) -> Iterator[str]:
-    """Yield the known bugs of the compilers that affect a level.
+    """Yield a line for each known compiler bug that affects a level.
 
-    A bug that affects the lowest level affects every level. It is shown only for the lowest level as a whole, not for a
-    kernel or a higher level.
+    A bug that affects the lowest level affects every level. Such a bug is shown only for the lowest level as a whole,
+    not for a higher level or for one `kernel`.
     """
     lowest = matrix.levels[0].name
     for bug, levels in matrix.known_bugs.items():
@@ -210,10 +211,11 @@ def _level(matrix: Matrix, name: str) -> LevelRow:
 
 
 def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
-    """Return the kernel whose path is `name` or ends in it, or else the kernels that have a stub of this name.
+    """Return the kernel whose path is `name` or ends in /`name`; or else the kernels that register a stub `name`.
 
-    If there are none, return the one kernel with a stub whose name begins with `{name}_`. Raises `ProjectError` if no
-    kernel is found, or if several paths end in `name` or several kernels have such stubs.
+    `_stub` at the end of the stub's name may be left out. If no kernel registers this stub, return the one kernel with
+    a stub whose name begins with `name` and an underscore. Raises `ProjectError` if there is no such kernel, or if
+    several paths end in /`name` or several kernels have stubs with this beginning.
     """
     found = _named(matrix, name)
     if not found:
@@ -230,7 +232,7 @@ def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
 
 
 def _named(matrix: Matrix, name: str) -> list[MatrixKernel]:
-    """Return the kernels that `name` names, as `find_kernels` describes; several if the name is ambiguous."""
+    """Return the kernels that `name` may mean, as `find_kernels` describes."""
     kernels = matrix.kernels
     return (
         [kernel for kernel in kernels if kernel.source == name]

@@ -17,7 +17,7 @@ UNITS = ("B", "kB", "MB", "GB")
 
 
 def size_text(size: int) -> str:
-    """Return a size in bytes as text, in the largest unit in which its rounded value is at least 1."""
+    """Return a size in bytes as text, in the smallest unit in which its rounded value is below 1000, or else in GB."""
     value, unit = float(size), 0
     while value >= 999.5 and unit + 1 < len(UNITS):
         value, unit = value / 1000, unit + 1
@@ -53,7 +53,7 @@ def level_cells(matrix: Matrix, level: str) -> list[MatrixCell]:
 
 
 def code_bytes(cells: list[MatrixCell]) -> int | None:
-    """Return the bytes of code that cells add to a program; None if no cell is built, or the code of one is unknown."""
+    """Return the bytes of code that built cells add to a program; None if there are none, or some code is unknown."""
     built = [cell for cell in cells if cell.verdict == BUILT]
     sizes = [0 if cell.folded else cell.code.code_bytes for cell in built if cell.code is not None]
     return sum(sizes) if built and len(sizes) == len(built) else None
@@ -66,7 +66,10 @@ def widest(cells: list[MatrixCell]) -> int | None:
 
 
 def flags_text(level: LevelRow) -> list[str]:
-    """Return a level's flags by language, and the dropped optional flags; or the reason why it is not built."""
+    """Return lines about a level: its flags, by language if these differ, and the optional flags that were dropped.
+
+    For a level that is not built, the only line is the reason.
+    """
     if level.verdict != BUILT:
         return [level.reason]
     texts = {language: " ".join(flags) or "no flags" for language, flags in level.flags.items()} or {"": "no flags"}
@@ -143,7 +146,7 @@ def disabled_levels(levels: Iterable[LevelRow]) -> str:
 
 
 def shared_stubs(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    """Yield (stub, text) of each stub that several kernels register: the text says which does so at which level."""
+    """Yield (stub, text) of each stub that several kernels register: the text names the kernel for each level."""
     sources: dict[str, dict[str, str]] = {}
     for level in matrix.levels:
         for kernel in matrix.kernels:
