@@ -70,7 +70,10 @@ def run_demo(keep: Path | None = None) -> int:
 
 
 def _check_tools() -> None:
-    """Raise `ProjectError` if Meson is missing, or the C++ compiler: that of CXX, or else any of `CXX_COMPILERS`."""
+    """Raise `ProjectError` if Meson is missing, or if there is no C++ compiler.
+
+    The compiler is the one that CXX names, or else any of `CXX_COMPILERS`.
+    """
     if importlib.util.find_spec("mesonbuild") is None:
         raise ProjectError(f"{sys.executable} has no Meson", where="demo", remedy="pip install meson ninja")
     names = os.environ.get("CXX", "").split()[:1] or CXX_COMPILERS
@@ -91,9 +94,10 @@ def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -
 
 
 def _compare(folder: Path, variable: str) -> int:
-    """Run each built level that this CPU supports, and print its result and its speed.
+    """Run each built level that CPU and OS support, and print its result and its speed.
 
-    Return the exit status: 1 if a level did not run, or gave another result than the lowest level.
+    `variable` is the override variable. Return the exit status: 1 if a level that `variable` named did not run, or gave
+    another result than the lowest level. Raises `ProjectError` if a process fails.
     """
     package = next((folder / "site").rglob(f"{PACKAGE}/__init__.py"))
     environment = {**os.environ, "PYTHONPATH": str(package.parent.parent)}
@@ -118,7 +122,11 @@ def _compare(folder: Path, variable: str) -> int:
 def _compared(
     rows: Sequence[tuple[str, str, int, float]], others: Mapping[str, tuple[bool, bool, str]], width: int
 ) -> str:
-    """Return a line for each level that ran, and the reason for each other one, folded to `width` columns."""
+    """Return a line for each level that ran, and a line with the reason for each other one.
+
+    A row of `rows` is a level, the level that ran when it was asked for, the result, and the seconds. `others` maps the
+    other levels to (is built, is supported, missing features). Their lines are wrapped to `width` columns.
+    """
     names = max(map(len, ("level", *(level for level, *_ in rows), *others))) + 2
     lines = [f"{'level':<{names}}{'ran':<{names}}{'dot(a, b)':>9}{'time':>11}{'speed':>8}"]
     for level, ran, result, seconds in rows:

@@ -39,7 +39,7 @@ INIT = "run `isagen init`, and commit what it writes"
 
 @dataclass(frozen=True)
 class Check:
-    """One check: whether it passed, its result as a sentence, and the remedy if it failed."""
+    """One check: whether it passed, its result as a sentence, and the remedy, which counts only if it failed."""
 
     ok: bool
     message: str
@@ -61,7 +61,7 @@ def examine(folder: Path) -> Iterator[Check]:
 def examine_tools(folder: Path) -> Iterator[Check]:
     """Yield the checks of the tools that build the project in `folder`."""
     isolated = False
-    with suppress(ProjectError):  # `_pyproject` reports it
+    with suppress(ProjectError):  # `_pyproject` reports the error
         isolated = _build_system(folder)[0] == ISOLATING
     yield Check(True, f"Python {sys.version.split()[0]} ({sys.executable})")
     yield _program(("meson",), MESON, isolated)
@@ -90,7 +90,10 @@ def problem_of(error: IsagenError) -> Check:
 
 
 def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
-    """Check a program by any of `names`. It must be on PATH, unless builds are `isolated`: pip then installs it."""
+    """Check a program that has one of `names`: it must be on PATH, and not older than `minimum` unless that is "".
+
+    If builds are `isolated`, the program may be missing, because pip installs it.
+    """
     name = names[0]
     program = next(filter(None, map(shutil.which, names)), None)
     if program is None and isolated:
@@ -99,7 +102,7 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
         beside = shutil.which(name, path=str(Path(sys.executable).parent))
         if beside:
             return Check(False, f"{name} ({beside}) is not on PATH", "activate its environment, or add its folder")
-        package = "ninja-build" if name == "ninja" else name  # its name in Debian and Fedora
+        package = "ninja-build" if name == "ninja" else name  # the package's name in Debian and Fedora
         remedy = f"pip install {name}, or the distribution's package {package}"
         return Check(False, f"{name} is not installed", remedy)
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
@@ -110,7 +113,10 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
 
 
 def _languages(sources: Sources) -> list[str]:
-    """Return the languages of kernels that meson.build names, and C beside Fortran; if it names none, C++ or C."""
+    """Return the languages of the kernels that meson.build files name, and C if Fortran is one of them.
+
+    If no kernel with a known suffix is found, the language is C++ if the project has it, and C otherwise.
+    """
     suffixes = {Path(name).suffix for name in sources.kernel_names()}
     languages = {LANGUAGE_OF_SUFFIX[suffix] for suffix in suffixes if suffix in LANGUAGE_OF_SUFFIX}
     if not languages:
@@ -158,7 +164,10 @@ def _pyproject(folder: Path) -> Iterator[Check]:
 
 
 def _statements(sources: Sources, fragment: str) -> Iterator[Check]:
-    """Check that meson.build sets the kernels, enters the folder of the fragment, and uses the dependency."""
+    """Check that meson.build files set the kernels, enter the folder `fragment`, and use the kernels' dependency.
+
+    A whole module needs no dependency.
+    """
     several = bool(sources.find(SETS))
     kernels, dependency = ("isa_sets", "isa_kernels_deps") if several else ("isa_kernels", "isa_kernels_dep")
     main, inner = sources.above(fragment)
@@ -207,9 +216,10 @@ def _files(sources: Sources, fragment: str) -> Iterator[Check]:
 
 
 def _tracked(folder: Path, names: Sequence[str]) -> Iterator[Check]:
-    """Yield a failed check for each of isagen's files among `names`, and in folders of these, that git does not track.
+    """Yield a failed check for each file of isagen that git does not track.
 
-    An sdist contains what git tracks. If git does not track meson.build, nothing is checked.
+    `names` are such files, and folders that contain some. An sdist contains what git tracks. If git does not track
+    meson.build, nothing is checked.
     """
     git = shutil.which("git")
     if git is None:

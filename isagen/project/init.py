@@ -56,10 +56,10 @@ def init_project(
 ) -> Iterator[str]:
     """Set the project in `folder` up, or update it. Yield a line for each file, and then what remains to be done.
 
-    A missing folder is made. `name` names a new project's package; in any project, the override variable in a new
-    isa.toml is named after it, and an isa.toml that exists is an error. `fragment` is the path of the folder for
-    isagen's files, from `folder`. With `force`, edited files of the fragment are replaced. Every `ProjectError` is
-    raised before anything is written.
+    A missing folder is made. `name` is the name of a new project's package, and in any project the override variable of
+    a new isa.toml is named after it. With a `name`, an isa.toml that exists is an error. `fragment` is the path of the
+    folder for isagen's files, from `folder`. With `force`, edited files of the fragment are replaced, and their content
+    is kept in files with .orig at the end. Every `ProjectError` is raised before anything is written.
     """
     parts = PurePosixPath(fragment).parts
     if not parts or ".." in parts or not re.fullmatch(r"\w[\w./-]*", fragment):
@@ -114,7 +114,10 @@ def _fragment(folder: Path, fragment: str) -> Iterator[tuple[str, str]]:
 
 
 def package_name(name: str | None, folder: Path) -> str:
-    """Return `name`, or else a package name made from the folder's. Raises `ProjectError` if it is not valid."""
+    """Return `name`, or a name made from the folder's if `name` is None.
+
+    Raises `ProjectError` if a new project's package cannot have this name.
+    """
     package = _plain(folder.resolve().name).lower() if name is None else name
     if not re.fullmatch(r"[A-Za-z]\w*", package, re.ASCII):
         problem, remedy = "it is no name in Python", "use letters, digits and _, and start with a letter"
@@ -156,7 +159,10 @@ def _scaffold(folder: Path, package: str, fragment: str) -> Iterator[tuple[str, 
 
 
 def _options(folder: Path) -> tuple[Path, str]:
-    """Return the path of the options file, and its text with isagen's options, unless the project declares these."""
+    """Return the path and the new text of the options file, in which isagen's block is added or updated.
+
+    The text is unchanged if the project declares isagen's options itself, outside such a block.
+    """
     path = folder / "meson.options"
     if not path.exists():
         path = folder / "meson_options.txt"  # the only name that Meson 1.0 knows
@@ -175,7 +181,10 @@ def _options(folder: Path) -> tuple[Path, str]:
 
 
 def _where_pip_finds_isagen() -> Iterator[str]:
-    """Yield the commands by which pip's isolated builds find an isagen that was installed from a folder, if needed."""
+    """Yield the commands by which pip's isolated builds find this isagen, if it was installed from a folder or file.
+
+    If PIP_FIND_LINKS names a folder with a wheel of isagen, no command is needed.
+    """
     folder = _installed_from()
     searched = map(Path, os.environ.get("PIP_FIND_LINKS", "").split())
     if folder and not any(any(place.expanduser().glob("isagen-*.whl")) for place in searched):
@@ -187,7 +196,7 @@ def _where_pip_finds_isagen() -> Iterator[str]:
 
 
 def _installed_from() -> str:
-    """Return the folder from which isagen was installed, by its direct_url.json (PEP 610); "" if there is none."""
+    """Return the folder or file from which isagen was installed, by isagen's direct_url.json (PEP 610); "" if none."""
     try:
         origin = json.loads(metadata.distribution("isagen").read_text("direct_url.json") or "{}")
     except (metadata.PackageNotFoundError, ValueError):
@@ -244,7 +253,7 @@ def check_empty(folder: Path) -> None:
 
 
 def project_name(folder: Path) -> str:
-    """Return the name of a project by its meson.build; "" if the name cannot be found in the text."""
+    """Return the name of a project from its meson.build; "" if project() with a name is not found in the text."""
     path = folder / NAME
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     call = PROJECT.search(without_comments(text))

@@ -52,7 +52,7 @@ class Sources:
 
     @cached_property
     def fragments(self) -> list[str]:
-        """The folders that contain a fragment of isagen."""
+        """The folders that contain a fragment of isagen, relative to the project."""
         return [posixpath.dirname(name) for name, text in self._all.items() if FRAGMENT.search(text)]
 
     @cached_property
@@ -62,7 +62,7 @@ class Sources:
         return {name: text for name, text in self._all.items() if not name.startswith(of_fragments)}
 
     def find(self, pattern: str) -> str:
-        """Return file and line of the first match of `pattern`, "" if there is none. Outer folders come first."""
+        """Return FILE:LINE of the first match of `pattern`, "" if there is none. A folder precedes its subfolders."""
         return next((place for place, _ in self._matches(pattern)), "")
 
     def _matches(self, pattern: str) -> Iterator[tuple[str, re.Match[str]]]:
@@ -72,7 +72,7 @@ class Sources:
                 yield f"{name}:{line}", match
 
     def above(self, fragment: str) -> tuple[str, str]:
-        """Return the nearest meson.build above a fragment, and the fragment's folder relative to that file."""
+        """Return the nearest meson.build above the folder `fragment`, and the folder's path from that file's folder."""
         path = PurePosixPath(fragment)
         place = next((place for place in path.parents if (self.folder / place / NAME).is_file()), PurePosixPath())
         return str(place / NAME), str(path.relative_to(place))
@@ -87,7 +87,7 @@ class Sources:
         return bool(self.find(r"\b(project|add_languages)\s*\([^)]*'cpp'"))
 
     def place_of_subdir(self, folder: str) -> str:
-        """Return file and line where subdir() enters a folder, a path from the project's root; "" if nowhere."""
+        """Return FILE:LINE where subdir() enters `folder`, a path from the project's root; "" if nowhere."""
         for place, match in self._matches(r"\bsubdir\(\s*'([^']*)'"):
             if posixpath.normpath(posixpath.join(posixpath.dirname(place), match[1])) == folder:
                 return place
