@@ -15,8 +15,8 @@ from ..matrix.built import matrices_in
 from ..model.errors import IsagenError, ProjectError
 from ..model.matrix import Matrix
 
-# The environment variable that names the report. On Linux, each program or module with a dispatch source, when loaded,
-# adds a line "VARIABLE LEVEL BEST PATH" to this file (templates/isa_override.c.j2).
+# The environment variable that names a file, the report. On Linux, each program or module with an override adds a line
+# "VARIABLE LEVEL BEST PATH" to the file when it is loaded (templates/isa_override.c.j2).
 REPORT = "ISAGEN_TEST_REPORT"
 
 
@@ -24,7 +24,8 @@ REPORT = "ISAGEN_TEST_REPORT"
 class Load:
     """A program or module that was loaded, and the `level` that it used.
 
-    `best` is the best level that CPU and OS support by its detection, and `file` its path; both are "" if unknown.
+    `best` is the best level that CPU and OS support, as the program or module detected, and `file` the path of the
+    program or module; both are "" if unknown.
     """
 
     level: str
@@ -35,10 +36,11 @@ class Load:
 def run_with_level(
     command: Sequence[str], level: str, variables: Sequence[str], output: int = 2
 ) -> tuple[int, list[Load]]:
-    """Run a command with the level in the environment `variables`; return its status, and what it loaded.
+    """Run a command with `level` as the value of the environment `variables`; return its status, and what it loaded.
 
-    The command's standard output goes to the file descriptor `output`, by default the standard error: with --format
-    json, the standard output contains only isagen's results.
+    Only programs and modules with one of `variables` as their override variable are returned. The command's standard
+    output goes to the file descriptor `output`, by default that of the standard error, because isagen's results go to
+    the standard output. Raises `ProjectError` if the command cannot be started.
     """
     with tempfile.TemporaryDirectory(prefix="isagen-test-") as folder:
         report = Path(folder, "report")
@@ -56,11 +58,11 @@ def run_with_level(
 
 
 def is_of_build(file: str, matrices: Iterable[Matrix]) -> bool:
-    """Return whether a loaded file contains the kernels of one of the `matrices`, compiled to the same code.
+    """Return whether a loaded file may be of the build of one of the `matrices`: no copy in both differs in code.
 
-    Installing and stripping change neither the kernels nor their code; a build of other sources or with other options
-    has other code. A file that was deleted after it was loaded, or a binary that cannot be read, cannot be compared:
-    the result is True.
+    Installing and stripping do not change the code; other sources or options mostly do. The result is True for what
+    cannot be compared: a file that was deleted after it was loaded, and a binary that cannot be read. The result is
+    False if `file` is "".
     """
     path = Path(file)
     if file and not path.exists():

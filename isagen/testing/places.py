@@ -46,10 +46,9 @@ class Place:
 
 
 def lacking(features: str) -> Mapping[str, str]:
-    """Return the features that cannot be used here, of the features file with the name `features`.
+    """Return those features of the features file `features` that cannot be used here, each with a text for messages.
 
-    Each has a text for messages: its name, and the reason if that is the OS. Raises `CpuError` if the features file is
-    for another processor than this machine's, or if the features of this CPU cannot be read.
+    The text is the feature's name, and the reason if it is the OS. Raises `CpuError` as `this_machine` does.
     """
     known, machine = read_features(features), this_machine(features)
     cpu = ask_permissions(detect(known, machine), machine)
@@ -57,7 +56,7 @@ def lacking(features: str) -> Mapping[str, str]:
 
 
 def places(matrix: Matrix, emulated: bool) -> Iterator[Place]:
-    """Yield the places for a build in the order to try them: this CPU, unless `emulated`, and then emulators.
+    """Yield the places for a build in the order to try them: this CPU, unless `emulated`, then an emulator's models.
 
     If the build is for another architecture, yield only a place with this problem.
     """
@@ -91,7 +90,7 @@ def _this_cpu(features: str) -> Place:
 
 @cache
 def _emulated(before: tuple[str, ...], features: str) -> Place:
-    """Return the place of an emulator, which runs this Python to find the features that it lacks."""
+    """Return the place of the emulator's command `before`: the emulator runs this Python to find what its CPU lacks."""
     name = " ".join(before)
     command = (*before, sys.executable, "-c", LACKING, features)
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
@@ -101,9 +100,9 @@ def _emulated(before: tuple[str, ...], features: str) -> Place:
 
 
 def runnable(command: Sequence[str]) -> list[str]:
-    """Return a command as an emulator runs it: a program by its path, a script by its interpreter and its path.
+    """Return a command as an emulator runs it: with the program's path, which a script's interpreter precedes.
 
-    Raises `ConfigError` if there is no such program.
+    Raises `ConfigError` if the program or the interpreter is not found.
     """
     path = shutil.which(command[0])
     if path is None:

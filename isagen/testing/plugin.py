@@ -19,7 +19,7 @@ NO_ISA = "\n  name the extension module itself, which calls isa_add_to_module(),
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option and the key of pytest's configuration."""
+    """Add the option --isa-levels and the key isa_modules of pytest's configuration."""
     group = parser.getgroup("isagen", "levels of CPU features")
     group.addoption(OPTION, default="", metavar="NAME,...", help="levels of the fixture isa_level; default: all built")
     parser.addini(INI, "modules whose levels the fixture isa_level switches, through their attribute isa", type="args")
@@ -33,7 +33,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def isa_level(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run the test at each built level of the modules in `isa_modules`; the value is the level's name."""
+    """Run the test at each built level of the modules in `isa_modules`, or at those that --isa-levels names.
+
+    The value is the level's name.
+    """
     level: str = getattr(request, "param", "")
     if not level:
         pytest.fail(
@@ -54,7 +57,7 @@ def isa_level(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def _levels(config: pytest.Config) -> list[str]:
-    """Return the levels that the option names, built or not, or else those that are built; lowest first."""
+    """Return the levels that the option names, built or not; the built levels if it names none; lowest first."""
     found = _introspected(config)
     known = {level: False for isa in found for level in isa.levels}
     for isa in found:

@@ -49,7 +49,10 @@ def wanted_levels(matrices: Sequence[Matrix], names: Sequence[str]) -> list[str]
 def run_levels(
     where: str, matrices: Sequence[Matrix], levels: Sequence[str], command: Sequence[str], emulated: bool
 ) -> Iterator[Run]:
-    """Run `command` at each of the levels, and yield the result of each. `matrices` are those of the build `where`."""
+    """Run `command` at each of the levels, and yield the result of each. `matrices` are those of the build `where`.
+
+    If `emulated`, no level runs on this CPU itself.
+    """
     for level in levels:
         found = [(matrix, of_level) for matrix in matrices if (of_level := matrix.level(level))]
         built = [(matrix, of_level) for matrix, of_level in found if of_level.verdict == BUILT]
@@ -63,7 +66,10 @@ def run_levels(
 def _run_where_it_can(
     where: str, level: str, built: Sequence[tuple[Matrix, LevelRow]], command: Sequence[str], emulated: bool
 ) -> Run:
-    """Run the command at the first place that has all features that some set of kernels needs for the level."""
+    """Run the command at the first place that has the features of the level in all matrices of `built`.
+
+    Features that this isagen does not know are not compared.
+    """
     unknown = dict.fromkeys(name for matrix, of_level in built for name in unknown_features(matrix, of_level))
     problems: list[str] = []
     for place in places(built[0][0], emulated):
@@ -71,7 +77,8 @@ def _run_where_it_can(
         if not problem:
             return _run_at(place, level, where, [matrix for matrix, _ in built], command, list(unknown))
         problems.append(problem)
-    # Unless `emulated`, the first place is this CPU. The last place is the emulator's model with most features.
+    # The reasons are those of this CPU, which is the first place unless `emulated`, and of the last place, which is the
+    # CPU model with the most features, or an emulator that is not installed.
     reasons = dict.fromkeys((*([] if emulated else problems[:1]), problems[-1]))
     return Run(level, NOT_RUN, reason="; ".join(reasons))
 
@@ -84,7 +91,7 @@ def _run_at(
     print(f"isagen: {level} on {place.name}", file=sys.stderr, flush=True)
     status, loads = run_with_level(words, level, list(dict.fromkeys(matrix.override for matrix in built)))
     others = [file for file in dict.fromkeys(load.file for load in loads) if not is_of_build(file, built)]
-    rebuilt = selectable_matrices(where) if others else []  # by the command itself
+    rebuilt = selectable_matrices(where) if others else []  # the command itself may have built it again
     others = [file for file in others if not is_of_build(file, rebuilt)]
     inside = [load for load in loads if not place.before or _is_inside(place, built, load)]
     loaded = dict(Counter(load.level for load in inside if load.file not in others))
@@ -108,9 +115,9 @@ def _run_at(
 
 
 def _is_inside(place: Place, built: Sequence[Matrix], load: Load) -> bool:
-    """Return whether a program or module may have run under the emulator of `place`, not outside it on this CPU.
+    """Return whether a program or module may have run under the emulator of `place`, and not on this CPU.
 
-    It ran on this CPU if the best level that it found supported needs a feature that the place lacks.
+    It ran on this CPU if the level `load.best` needs a feature that the place lacks.
     """
     best = [row for matrix in built if (row := matrix.level(load.best))]
     return not any(place.problem_of(row) for row in best)
