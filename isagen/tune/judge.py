@@ -1,7 +1,8 @@
 """Judges levels: a level is worth its bytes if it is faster than the level that would run in its place.
 
 Each round runs every level once, and only times of the same round are compared. A `Comparison` contains the median of
-the rounds' ratios, and the confidence interval of this median by a sign test, which assumes no distribution of times.
+the ratios of two levels' times, one for each round, and the confidence interval of this median by a sign test, which
+assumes no distribution of times.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Comparison:
     """A level compared with the level `against`.
 
     The level is `speedup` times as fast as `against`. The confidence interval of the speedup is from `low` to `high`.
+    `verdict` is `PAYS`, `SLOWER`, `NO_GAIN`, `UNDECIDED` or `SAME_CODE`.
     """
 
     against: str
@@ -76,11 +78,11 @@ class Judged:
 
 
 def judge(levels: Sequence[str], requires: Mapping[str, Sequence[str]], timed: Timed, margin: float) -> list[Judged]:
-    """Return the verdict on each of a kernel's `levels`, lowest first.
+    """Return the verdict on each of a kernel's `levels`, which are given and returned lowest first.
 
-    A level is compared with the levels that could run in its place: on this machine, the next lower level that is kept;
-    on others, the best kept level that it `requires`. A level is dropped if no comparison shows that it pays or may
-    pay. The lowest level and levels that were not measured are kept.
+    A level is compared with the measured levels that could run in its place: on this machine, the next lower one that
+    is kept; on others, the best kept one that it `requires`. A level is dropped if it was compared, and no comparison
+    shows that it pays or may pay. Other levels are kept. `margin` is the same as in `compare`.
     """
     times, code = timed.seconds, timed.code
     verdicts = [Judged(levels[0], True)]
@@ -100,10 +102,10 @@ def judge(levels: Sequence[str], requires: Mapping[str, Sequence[str]], timed: T
 def compare(
     against: str, before: Sequence[float], after: Sequence[float], margin: float, same: bool = False
 ) -> Comparison:
-    """Compare the times of a level, `after`, with those of the level `against`, `before`, round by round.
+    """Compare the times of two levels, round by round: `before` are those of the level `against`, `after` the other's.
 
     `margin` is the gain that is worth a copy: 0.03 for three percent. If both levels have the `same` code, the verdict
-    is `SAME_CODE`, because the times only measure the noise.
+    is `SAME_CODE`, because their times differ only by noise.
     """
     ratios = sorted(slow / fast for slow, fast in zip(before, after, strict=True))
     place = _outside(len(ratios))
@@ -127,7 +129,10 @@ def _outside(count: int) -> int:
 
 @dataclass(frozen=True)
 class Advice:
-    """The verdicts on one kernel's levels, with its `unmeasured` stubs, and the bytes of its copies as in `Results`."""
+    """The verdicts on the levels of one kernel, or of the whole program if `source` is `PROGRAM`.
+
+    `bytes` maps levels to the bytes of their copies, as in `Results`. `unmeasured` is the same as in `Timed`.
+    """
 
     source: str
     levels: tuple[Judged, ...]
@@ -152,7 +157,7 @@ def advise(results: Results, margin: float) -> list[Advice]:
 
 
 def text_of(advice: Iterable[Advice]) -> str:
-    """Return lines for each kernel: one for each level above the lowest, and what to write into isa.toml."""
+    """Return lines for each kernel: its source, its levels above the lowest, and what drops levels in isa.toml."""
     lines = []
     for kernel in advice:
         lines.append(kernel.source or "the whole program")

@@ -22,8 +22,9 @@ from .judge import PROGRAM, Results, Timed
 
 # A line of a benchmark: the path of a kernel, the end of the path, or a stub; and seconds.
 LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+]?\d*\.?\d+\.?(?:e[-+]?\d+)?)(?:[ \t]*s)?[ \t]*\r?$", re.MULTILINE)
-# A function that shows the progress: the name of a run, its number, and the number of runs.
+# A function that shows the progress; its arguments are the name of a run, the run's number, and the number of runs.
 Show = Callable[[str, int, int], None]
+# A function that returns the kernel source that a name in the benchmark's lines means, as `source_of` does.
 SourceOf = Callable[[str], str | None]
 
 
@@ -48,8 +49,8 @@ def only_matrix(where: str) -> Matrix:
 def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unknown: set[str]) -> Results:
     """Run the benchmark `command` at each level that is built and runs on this machine; return its results.
 
-    Names in the benchmark's lines that are no kernel's are added to `unknown`. Raises `ProjectError` if fewer than two
-    levels run, or if the benchmark fails.
+    Names in the benchmark's lines that mean no kernel, or are ambiguous, are added to `unknown`. Raises `ProjectError`
+    if fewer than two levels run, or if the benchmark fails or loads nothing of the build.
     """
     rows = [level for level in matrix.levels if level.verdict == BUILT]
     built, levels = [level.name for level in rows], _levels(matrix, rows, command)
@@ -79,7 +80,7 @@ def measure(matrix: Matrix, command: Sequence[str], rounds: int, show: Show, unk
 
 
 def _levels(matrix: Matrix, built: Sequence[LevelRow], command: Sequence[str]) -> list[str]:
-    """Return the `built` levels that run on this machine, at least two.
+    """Return the `built` levels that run on this machine. Raises `ProjectError` if there are fewer than two.
 
     If isagen cannot detect a feature of a level, it runs the command to see whether the level runs.
     """
@@ -101,7 +102,7 @@ def _levels(matrix: Matrix, built: Sequence[LevelRow], command: Sequence[str]) -
 
 
 def _check_loads(command: Sequence[str], level: str, matrix: Matrix) -> None:
-    """Raise `ProjectError` if the command succeeds, but loads nothing of the build: then its times say nothing.
+    """Raise `ProjectError` if the command succeeds at `level`, but loads nothing of the build.
 
     Only on Linux do programs and modules report that they were loaded, so nothing is checked elsewhere. A command that
     fails is no error here, because `run_rounds` reports it.
@@ -131,7 +132,8 @@ def _unmeasured(matrix: Matrix, source: str, names: Collection[str]) -> tuple[st
 def source_of(matrix: Matrix, name: str) -> str | None:
     """Return the kernel source that a name means, found as by `isagen why`, or `PROGRAM` if the kernels have no stubs.
 
-    Return None if the name means no kernel, or several.
+    If several kernels register a stub of this name, the source of the last one is returned. Return None if the name
+    means no kernel, or is ambiguous.
     """
     try:
         found = find_kernels(matrix, name)
@@ -150,11 +152,12 @@ def run_rounds(
     show: Show,
     sources: dict[str, str | None],
 ) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Run `command` at each of the `levels` in each round; return seconds by kernel source and level.
+    """Run `command` at each of the `levels` in each round; return seconds of each round by kernel source and level.
 
     The environment `variable` selects the level. Names in the benchmark's lines are added to `sources`, each with what
     `source_of` returns. One more round comes first, which only warms up caches and is not counted. Each round begins
-    with another level than the round before.
+    with another level than the round before. Raises `ProjectError` if the command fails, prints a time that is not more
+    than 0, or does not print times of the same kernels in all runs.
     """
     times: dict[str, dict[str, list[float]]] = {}
     timed: set[str] | None = None
@@ -179,7 +182,7 @@ def run_rounds(
 def _run(
     command: Sequence[str], environment: Mapping[str, str], source_of: SourceOf, sources: dict[str, str | None]
 ) -> dict[str, float]:
-    """Run the benchmark once. Return seconds by kernel source, or of the whole program if no line names a kernel."""
+    """Run the benchmark once. Return seconds by kernel source, or if no line names a kernel, those of the whole run."""
     start = time.perf_counter()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
     whole = time.perf_counter() - start
