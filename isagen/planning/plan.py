@@ -63,12 +63,12 @@ def make_plan(
 ) -> Plan:
     """Return the plan of `kernels`, which are paths from the project's root.
 
-    `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root` is
-    the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
-    to its path from the build folder's root. `other_kernels` are the kernels of other sets. `sealed` is false if
-    objects need a seal and get none. `module` is the name of the extension module that the kernels form, "" if they
-    form none. `baseline` are the features that code without a level's flags may use. If isa_levels contains the word
-    native, `native` maps each level to those of its features that the build machine's CPU or OS lacks. Raises
+    `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root`
+    is the path of the project's root from the build folder's root. `generated` maps each kernel that the build
+    generates to its path from the build folder's root. `other_kernels` are the kernels of other sets. `sealed` is
+    false if objects need a seal and get none. `module` names the extension module that the kernels form; it is ""
+    for stubs. `baseline` are the features that code without a level's flags may use. If isa_levels contains the
+    word native, `native` maps each level to those of its features that the build machine's CPU or OS lacks. Raises
     `ConfigError` and `KernelError`.
     """
     check_kernels(kernels, config, other_kernels, module)
@@ -76,24 +76,22 @@ def make_plan(
     by_project = _disabled(config.levels, table, f"{config.shown}: {config.levels_key}")
     disabled = _by_packager(option_levels, table, native) | by_project
     flags = flags_of_copies(verdicts, table)
-    rows = []
-    for source in kernels:
-        settings = settings_of(source, config)
-        rows.append(
-            KernelRow(
-                source=source,
-                shown_path=generated.get(source, posixpath.join(source_root, source)),
-                language=language_of(source),
-                args=settings.args or (),
-                cells=_cells(source, names[source], settings, table, verdicts, flags, disabled, sealed),
-                generated=source in generated,
-                header=settings.header,
-                registers=settings.register,
-            )
+    settings = {source: settings_of(source, config) for source in kernels}
+    rows = [
+        KernelRow(
+            source=source,
+            shown_path=generated.get(source, posixpath.join(source_root, source)),
+            language=language_of(source),
+            args=own.args or (),
+            cells=_cells(source, names[source], own, table, verdicts, flags, disabled, sealed),
+            generated=source in generated,
+            header=own.header,
+            registers=own.register,
         )
+        for source, own in settings.items()
+    ]
     rows = whole_levels(rows) if module else rows
-    contained = contained_levels({row.language for row in rows}, verdicts, baseline)
-    if contained:
+    if contained := contained_levels({row.language for row in rows}, verdicts, baseline):
         rows = [replace(row, cells=without_contained(row.cells, contained)) for row in rows]
     override = table.override if config.override is None else config.override
     return Plan(
@@ -126,10 +124,11 @@ def _cells(
     if not sealed and not takes_macros(source):
         # Without the seal, the linker merges the global functions of all levels. C and C++ functions can be static.
         off |= {level: Cell(level, DISABLED, UNSEALED) for level in table.names()[1:]}
-    cells = []
-    for level in table.names():
-        of_copy = (*flags[level, language], *(settings.args or ()))
-        cells.append(off.get(level) or _cell(level, verdicts[level, language], of_copy, name))
+    args = settings.args or ()
+    cells = [
+        off.get(level) or _cell(level, verdicts[level, language], (*flags[level, language], *args), name)
+        for level in table.names()
+    ]
     if cells[0].verdict == UNAVAILABLE:
         raise ConfigError(
             f"{table.lowest.name} cannot be built for {source}: {cells[0].reason}",
@@ -220,9 +219,7 @@ def _units(
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
         # All C copies of a unit get the flags of its first one. Shims come last, as they contain no code.
-        copies += [
-            (kernel, "c", shim_of(cell, kernel, flags.get((level, "c"), ()))) for kernel, cell in built if cell.shim
-        ]
+        copies += [(kernel, "c", shim_of(cell, kernel, flags[level, "c"])) for kernel, cell in built if cell.shim]
         for kernel, language, cell in copies:
             key = (level, _quote_folders(kernel, source_root), kernel.args)
             groups.setdefault(key, {}).setdefault(language, []).append(cell)
