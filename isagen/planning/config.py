@@ -47,8 +47,9 @@ class Config:
 
     With `fold`, a copy with the same code as a lower level's is left out of the link. `withhold` names the project's
     function that may withhold features of a CPU at run time, "" if there is none. The keys of `kernels` are paths and
-    patterns of paths. The levels in `aliases` are not yet checked against the table. `levels_key` is the key of
-    isa.toml that gives `levels`: a set's or the project's. `sets` maps each set that has an entry to its settings.
+    patterns of paths. The levels in `aliases` are not yet checked against the table. `levels_key` and `aliases_key` are
+    the keys of isa.toml that give `levels` and `aliases`: a set's or the project's. `sets` maps each set that has an
+    entry to its settings.
     """
 
     path: Path
@@ -63,6 +64,7 @@ class Config:
     kernels: Mapping[str, KernelConfig] = field(default_factory=dict)
     sets: Mapping[str, Config] = field(default_factory=dict)
     levels_key: str = "levels"
+    aliases_key: str = "override_aliases"
 
     def of_set(self, name: str, names: Sequence[str]) -> Config:
         """Return the settings of the set `name`. `names` are the names of all sets.
@@ -111,6 +113,7 @@ def load_config(path: Path) -> Config:
         Config,
         path=path,
         levels_key="levels",
+        aliases_key="override_aliases",
         override=override,
         aliases=aliases,
         compat=compat,
@@ -129,9 +132,16 @@ def _of_set(name: str, section: Section, top: Section, project: Config) -> Confi
     """
     override, aliases = _override(section, top)
     levels = section.strings("levels", project.levels)
-    key = f"sets.{name}.levels" if "levels" in section else project.levels_key
+    own = {key: f"sets.{name}.{key}" for key in ("levels", "override_aliases") if key in section}
     section.finish()
-    return replace(project, levels=levels, levels_key=key, override=override, aliases=aliases)
+    return replace(
+        project,
+        levels=levels,
+        levels_key=own.get("levels", project.levels_key),
+        override=override,
+        aliases=aliases,
+        aliases_key=own.get("override_aliases", project.aliases_key),
+    )
 
 
 def _register(kernel: Section) -> Mapping[str, str]:

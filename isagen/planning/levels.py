@@ -103,7 +103,7 @@ def aliases_of(config: Config, table: Table, override: str) -> tuple[Alias, ...]
     """
     aliases = []
     for alias in config.aliases:
-        where = f"{config.shown}: override_aliases.{alias.variable}"
+        where = f"{config.shown}: {config.aliases_key}.{alias.variable}"
         if alias.variable == override:
             raise ConfigError("is the override itself", where=where, remedy="name every variable once")
         values = {word: level_or_minus(level, table, f"{where}.{word}") for word, level in alias.values.items()}

@@ -7,7 +7,7 @@ import pytest
 
 from isagen.model.errors import ConfigError
 from isagen.model.matrix import Alias
-from isagen.planning.config import Config
+from isagen.planning.config import Config, load_config
 from isagen.planning.levels import aliases_of
 from isagen.processors.table import Table
 from support.plans import plan_of
@@ -49,3 +49,19 @@ def test_an_alias_is_another_variable_than_the_override(table, override, name):
         plan_of(table, config=Config(Path("isa.toml"), override=override, aliases=(Alias(name),)))
     assert str(caught.value).startswith(f"isa.toml: override_aliases.{name}: is the override itself\n")
     plan_of(table, config=Config(Path("isa.toml"), override="", aliases=(Alias(name),)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("override = 'A'\n[sets.s.override_aliases]\nA = 'WIDE'", "sets.s.override_aliases.A: is the override itself"),
+        ("[sets.s.override_aliases]\nA = 'wid'", "sets.s.override_aliases.A: unknown level 'wid'"),
+        ("sets.s.override = 'A'\n[override_aliases]\nA = 'WIDE'", "override_aliases.A: is the override itself"),
+    ],
+)
+def test_errors_name_the_key_of_a_set_or_of_the_project(table, tmp_path, text, said):
+    (tmp_path / "isa.toml").write_text(text)
+    config = load_config(tmp_path / "isa.toml").of_set("s", ["s"])
+    with pytest.raises(ConfigError) as caught:
+        plan_of(table, config=config)
+    assert str(caught.value).startswith(f"isa.toml: {said}\n")
