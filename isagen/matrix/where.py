@@ -193,9 +193,13 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
 
 
 def _modules_of(distribution: str) -> str:
-    """Return a remedy that names the modules of an installed distribution; "" if there is none of this name."""
-    modules = (name for name, names in metadata.packages_distributions().items() if distribution in names)
-    named = ", ".join(sorted(modules))
+    """Return a remedy that names the modules of an installed distribution; "" if there is none of this name.
+
+    An editable install of meson-python has one file that is a module, which defines the finder of the others.
+    """
+    finders = {type(finder).__module__: getattr(finder, "_top_level_modules", ()) for finder in sys.meta_path}
+    own = [name for name, names in metadata.packages_distributions().items() if distribution in names]
+    named = ", ".join(sorted({module for name in own for module in finders.get(name) or (name,)}))
     return f"an installed distribution has this name; give the name of its module: {named}" if named else ""
 
 

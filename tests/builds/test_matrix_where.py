@@ -15,6 +15,7 @@ import pytest
 
 from isagen.binary.notes import note_of
 from isagen.matrix.where import find_matrices
+from isagen.model.errors import ProjectError
 from isagen.model.matrix_notes import pack
 from isagen.model.record import MATRIX_OWNER
 from support.checkout import ROOT
@@ -114,6 +115,20 @@ def test_the_name_of_a_distribution_gets_the_names_of_its_modules(house, tmp_pat
         (tmp_path / "hi_there-0.1.dist-info" / name).write_text(text)
     said = ask(house.project, "matrix", "hi-there", check=False, PYTHONPATH=str(tmp_path))
     assert said.endswith("\n  an installed distribution has this name; give the name of its module: hello\n")
+
+
+def test_the_name_of_an_editable_distribution_gets_the_names_of_its_modules(tmp_path, monkeypatch):
+    """The only module among the files of such a distribution is that of meson-python's finder."""
+    loader, info = "_hi_there_editable_loader", tmp_path / "hi_there-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hi-there\nVersion: 0.1\n")
+    (info / "RECORD").write_text(f"{loader}.py,,\nhi-there-editable.pth,,\nhi_there-0.1.dist-info/METADATA,,\n")
+    finder = type("MesonpyMetaFinder", (), {"__module__": loader, "find_spec": lambda *_: None})()
+    finder._top_level_modules, finder._build_path = {"hello", "_core"}, str(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("sys.meta_path", [finder, *sys.meta_path])
+    with pytest.raises(ProjectError, match=r"give the name of its module: _core, hello\Z"):
+        find_matrices("hi-there")
 
 
 def test_a_build_that_cannot_be_read_hides_no_other(house):
