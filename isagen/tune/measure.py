@@ -184,7 +184,11 @@ def _run(
 ) -> dict[str, float]:
     """Run the benchmark once. Return seconds by kernel source, or if no line names a kernel, those of the whole run."""
     start = time.perf_counter()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as problem:  # on Linux, `_check_loads` reports it; Windows does not name the file
+        remedy = "give the benchmark's command after --"
+        raise ProjectError(f"cannot be run: {problem.strerror}", where=command[0], remedy=remedy) from None
     whole = time.perf_counter() - start
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["it prints nothing"]

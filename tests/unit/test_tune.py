@@ -184,8 +184,9 @@ def test_benchmarks_that_cannot_be_used(tmp_path, text, message):
     with pytest.raises(ProjectError, match=message):
         command = bench(tmp_path, text + "\n:" * (text[0] == "["))
         run_rounds(command, "OWN_ISA", ["BASE", "WIDE"], 6, {"k.c": "k.c"}.get, silent, {})
-    with pytest.raises(FileNotFoundError):  # which the command line reports with its file
+    with pytest.raises(ProjectError, match="cannot be run: No such file") as caught:
         run_rounds(["./none"], "OWN_ISA", ["BASE", "WIDE"], 6, {}.get, silent, {})
+    assert (caught.value.where, caught.value.remedy) == ("./none", "give the benchmark's command after --")
 
 
 def test_levels_of_a_stub_that_was_not_measured_are_not_dropped():
