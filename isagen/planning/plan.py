@@ -63,13 +63,12 @@ def make_plan(
 ) -> Plan:
     """Return the plan of `kernels`, which are paths from the project's root.
 
-    `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root`
-    is the path of the project's root from the build folder's root. `generated` maps each kernel that the build
-    generates to its path from the build folder's root. `other_kernels` are the kernels of other sets. `sealed` is
-    false if objects need a seal and get none. `module` names the extension module that the kernels form; it is ""
-    for stubs. `baseline` are the features that code without a level's flags may use. If isa_levels contains the
-    word native, `native` maps each level to those of its features that the build machine's CPU or OS lacks. Raises
-    `ConfigError` and `KernelError`.
+    `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root` is
+    the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
+    to its path from the build folder's root. `other_kernels` are the kernels of other sets. `sealed` is false if
+    objects need a seal and get none. `module` names the extension module that the kernels form; it is "" for stubs.
+    `baseline` are the features that code without a level's flags may use. `native`, if isa_levels contains this word,
+    maps each level to features that the build machine lacks. Raises `ConfigError` and `KernelError`.
     """
     check_kernels(kernels, config, other_kernels, module)
     names, generated = copy_names(kernels, kernel_set), generated or {}
