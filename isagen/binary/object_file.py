@@ -150,9 +150,8 @@ class ObjectFile(Generic[ReaderT]):
     def may_fold(self) -> bool:
         """Whether another level's object with the same digest may be linked in this object's place (`build/fold.py`).
 
-        The object must contain only code and constants: no variables, no absolute or common symbols, and no arrays of
-        functions that run at load or exit. If the format has `code_and_constants`, all sections must have such names,
-        so that no code finds them by name.
+        The object must contain only code and constants: no variables, no absolute or common symbols, no arrays of
+        functions that run at load or exit, and no section that code finds by name.
         """
         return not any(symbol.definition and not symbol.defined for symbol in self.symbols) and all(
             self._is_code_or_constants(section) for section in self.file.sections if section.loaded and section.size
@@ -160,7 +159,7 @@ class ObjectFile(Generic[ReaderT]):
 
     def _is_code_or_constants(self, section: Section) -> bool:
         """Return whether compilers use a section's name for code or constants, and the program never writes to it."""
-        names = self.file.code_and_constants or (section.name,)
+        names = self.file.code_and_constants or (() if section.findable else (section.name,))
         starts = tuple(name + mark for name in names for mark in ".$")
         return section.constant and (section.name in names or section.name.startswith(starts))
 

@@ -131,7 +131,7 @@ def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
             )
         elif len(by_level) > 1 and name not in objects.private_names:
             yield BuildError(
-                f"{' and '.join(dict.fromkeys(owners))} defines this "
+                f"{' and '.join(dict.fromkeys(owners))} define{'s' * (len(owners) == 1)} this "
                 f"{'function' if code[name] else 'variable'} at each level: {', '.join(by_level)}",
                 where=demangle(name),
                 remedy="make it private to the kernel source, so that each level has its own: static in C and C++, "

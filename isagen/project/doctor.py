@@ -105,7 +105,10 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
         package = "ninja-build" if name == "ninja" else name  # the package's name in Debian and Fedora
         remedy = f"pip install {name}, or the distribution's package {package}"
         return Check(False, f"{name} is not installed", remedy)
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    except OSError as problem:  # a script's interpreter may be gone, with its environment
+        return Check(False, f"{program} cannot be run: {problem.strerror}", f"install {name} again")
     version = (done.stdout.split() or ["?"])[0]
     if minimum and older(version, minimum):
         return Check(False, f"{name} {version} ({program}) is older than {minimum}", f"pip install --upgrade {name}")

@@ -17,7 +17,7 @@ from isagen.audit.binaries import audit_foreign
 from isagen.audit.records import Baseline
 from isagen.audit.targets import audit_each
 from isagen.binary.contents import Binding, SymbolKind
-from isagen.binary.formats import open_binary
+from isagen.binary.formats import load_object, open_binary
 from isagen.code.code import Code
 from isagen.model.errors import IsagenError
 from isagen.processors.registry import decoder_of
@@ -232,6 +232,15 @@ def test_universal_files_with_offsets_of_64_bits(tmp_path):
         "both.whl/pkg/both.so",
         "not audited: a file of the format Mach-O, which is not read",
     )
+
+
+@pytest.mark.parametrize(("section", "folds"), [("__TEXT,__const", True), ("__DATA_CONST,hooks", False)])
+def test_an_object_whose_data_is_found_by_its_section_does_not_fold(tmp_path, section, folds):
+    need("clang-16")
+    (tmp_path / "k.c").write_text(f'__attribute__((used, section("{section}"))) static const int entry = 1;\n')
+    command = ["clang-16", "--target=arm64-apple-macos13", "-c", tmp_path / "k.c", "-o", tmp_path / "k.o"]
+    subprocess.run(command, check=True)
+    assert load_object(tmp_path / "k.o").may_fold is folds
 
 
 @pytest.mark.parametrize("processor", ["x86_64", "arm64"])

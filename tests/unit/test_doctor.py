@@ -277,6 +277,14 @@ def test_tools_that_are_not_on_path(project, monkeypatch, tmp_path):
     )
 
 
+def test_a_tool_of_an_environment_that_is_gone(project, monkeypatch, tmp_path):
+    (tmp_path / "meson").write_text("#!/no/such/python\n")
+    (tmp_path / "meson").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    said = f"{tmp_path}/meson cannot be run: No such file or directory"
+    assert (said, "install meson again") in problems(project, examine_tools)
+
+
 def test_tools_that_are_too_old(project, monkeypatch, tmp_path):
     tools = tmp_path / "tools"
     tools.mkdir()
