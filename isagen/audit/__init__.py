@@ -2,8 +2,7 @@
 
 It also reports other ways for a level's code to run without a check of the CPU, such as calls that go past a stub.
 
-A module imports only modules of its own line of this list and of the lines above it. The package `code` reads functions
-and references from a binary.
+A module imports only modules of its own line of this list and of the lines above it.
 
 - `findings`: findings and results; `allowances`: what people allow; `known_functions`: functions of libraries, by name
 - `subject`: one binary under audit; `build_objects`: the objects of a build

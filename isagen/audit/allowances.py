@@ -104,10 +104,7 @@ def unused(entries: Iterable[Entry], results: Sequence[Result]) -> list[str]:
 
 
 def _matches_file(entry: Entry, result: Result) -> bool:
-    """Return whether an entry applies to the file of a result. The file's code must have been decoded.
-
-    The entry's pattern for files, if it has one, must match the file's path, or what follows one of the path's slashes.
-    """
+    """The pattern of an entry matches the path of a file, or what follows one of the path's slashes."""
     parts = result.target.split("/")
     matching = not entry.file or any(matches("/".join(parts[i:]), entry.file) for i in range(len(parts)))
     return result.decoded and not result.empty and matching

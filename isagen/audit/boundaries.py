@@ -57,10 +57,7 @@ def _beyond_baseline(subject: Subject) -> frozenset[str]:
 
 
 def _may_name(subject: Subject, level: str, target: str) -> bool:
-    """Return whether code of `level` may name code of the level `target`.
-
-    It may if `level` has all features of `target`, or if `target` is "", the level of ordinary code.
-    """
+    """Return whether code of `level` may name code of the level `target`; "" is the level of ordinary code."""
     features = subject.levels
     return target in ("", level) or (
         level in features and target in features and set(features[target]) <= set(features[level])

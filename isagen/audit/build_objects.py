@@ -28,8 +28,7 @@ from ..model.registrations import Registrations
 class BuildObjects:
     """The objects of a build: those of the plan's levels, and those of no level among the inputs of a link.
 
-    The argument `others` contains the inputs: objects, also of levels, and static libraries. The plan is in `folder`.
-    Reports show paths relative to `root`.
+    `others` are the inputs: objects, also of levels, and static libraries. The plan is in `folder`.
     """
 
     def __init__(self, plan: Plan, folder: Path, others: Iterable[Path], root: Path) -> None:
@@ -95,10 +94,7 @@ class BuildObjects:
 
     @cached_property
     def _definitions(self) -> Mapping[str, Mapping[str, Path]]:
-        """An object that defines each function, by level and name. Sealed objects are preferred.
-
-        The level of ordinary functions is "".
-        """
+        """An object that defines each function, by level ("" if ordinary) and name. Sealed objects are preferred."""
         definitions: dict[str, dict[str, Path]] = {}
         sealed = [(level, path) for path, (level, _) in self._sealed.items() if path.is_file()]
         compiled = [(level, path) for level, paths in self.by_level.items() for path in paths]
@@ -138,9 +134,8 @@ class BuildObjects:
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
         """Yield (object, name, levels) of each reference by an object of no level to a name of levels.
 
-        Names of levels are sealed names, names of registrations, the name of the table of stubs, and those of `names`
-        that sealing makes private. The table may refer to registrations, and the dispatch source to the table: these
-        references are left out.
+        Names of levels are sealed names, isagen's own, and those of `names` that sealing makes private. The table of
+        stubs may refer to registrations, and the dispatch source to the table.
         """
         private = self.private_names.keys() & names
         prefixes = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}

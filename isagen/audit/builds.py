@@ -88,8 +88,7 @@ def without_code(binary: Binary) -> Result | None:
 def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
     """Audit a linked file in a build folder by its records, and by the objects of the plan that has one of the records.
 
-    If none of the `plans` has one of the records, the file is audited without objects. But if one of the `plans` cannot
-    be read, such as that of an earlier isagen, raises `PlanError` instead.
+    Without such a plan, the file is audited without objects. But if a plan cannot be read, raises `PlanError` instead.
     """
     records = binary.records()
     texts = {record.to_json() for record in records}

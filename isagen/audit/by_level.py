@@ -71,10 +71,7 @@ def _reads(subject: Subject, number: int) -> bool:
 
 
 def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str] | None:
-    """Return the features that a resolver tests, and the features that these imply; None if unknown.
-
-    `parts` are the resolver and the functions that it calls.
-    """
+    """Return the features, also implied ones, that a resolver and its callees (`parts`) test; None if unknown."""
     code, checks = subject.code, subject.sets.rules.cpu_checks
     words: dict[int, int] = {}  # by the address of a word of CPU features: the number of its first bit
     slots: dict[int, int] = {}  # by the address of a GOT slot: the address of the word to which it points
@@ -99,10 +96,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
 
 
 def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Collection[int]) -> set[int]:
-    """Return the `choices` that other code or data refers to.
-
-    This is code outside `testing` and `choices`, and data outside the GOT and the arrays of functions for the loader.
-    """
+    """Return the `choices` that other code or data refers to."""
     code, references = subject.code, subject.references
     starts = {code.start(number): number for number in choices}
     slots, plt = code.pointers.slot_ranges, code.pointers.plt_ranges
@@ -151,7 +145,6 @@ def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
 
 
 def _described(finding: Finding, tested: Collection[str] | None) -> Finding:
-    """Return the finding of a function that a resolver chooses, with the features that the resolver tests."""
     if tested is None:
         detail = "a resolver chooses it; which features the resolver tests is unknown"
         return replace(finding, kind="unproven", cause="question", detail=detail)

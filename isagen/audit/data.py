@@ -28,7 +28,6 @@ class Summary:
     - `findings`: the number of findings by kind
     - `allowed`: the number of functions, variables and findings that entries allowed
     - `not_audited`: the number of files that isagen does not decode, such as archives
-    - `problems`: the messages about files that could not be audited
     - `counted`: by feature, the number of functions and ranges of code that need it and are not judged
     """
 
@@ -109,10 +108,7 @@ def as_data(
 ) -> dict[str, Any]:
     """Return audits as plain data; with `brief`, without the results of each file.
 
-    With `counted`, functions that are not judged are named. `fail_on` are kinds of findings; None means the default of
-    `findings.fails`. `entries` are those of files of allowances. The `symbol` of a finding is the linker's name, and
-    `name` is the C++ name, if it differs. Empty values of findings are left out, except `symbol` and, next to an
-    `instruction`, `address`.
+    With `counted`, functions that are not judged are named. `fail_on` are the `kinds` of `findings.fails`.
     """
     data: dict[str, Any] = {
         "format": REPORT_FORMAT,

@@ -28,12 +28,11 @@ UNDECODABLE = "undecodable"
 class Finding:
     """One fault, or one thing that is unproven.
 
-    `kind` is one of KINDS. `symbol` is the linker's name of the function or variable; for a whole build, it is the
-    project's name or "". `features` are those that the function needs without a check, and `instruction`, at `address`,
-    is the first instruction that needs one of them. `path` is the chain of calls to the function from a root, where
-    code that runs at load or exit starts. `variable` is a variable that this chain initialises, or one that is split.
-    `kernel` is a kernel source. `level`, `object` and `kernel` are empty if there is none, or if they are unknown.
-    `cause` is one of CAUSES, or "".
+    `kind` is one of KINDS, and `cause` one of CAUSES or "". `symbol` is the linker's name of the function or variable;
+    for a whole build, it is the project's name or "". `features` are those that the function needs without a check, and
+    `instruction`, at `address`, is the first instruction that needs one of them. `path` is the chain of calls to the
+    function from a root (see `reachable`). `variable` is a variable that this chain initialises, or one that is split.
+    `level`, `object` and `kernel`, a source, are empty if there is none, or if they are unknown.
     """
 
     kind: str
@@ -91,9 +90,7 @@ class Result:
       functions with unknown instructions are under UNDECODABLE
     - `allowed`: entries of isa.toml: (pattern, reason, number of functions and variables that the entry allowed)
     - `outside`: functions and vtables of no level that code of levels refers to: all levels use one copy of them
-    - `notes`: other sentences for the report
     - `decoded`: false if the file could not be read, or its code was not decoded
-    - `problem`: the error, if the file could not be audited
     - `excused`: the findings that a file of allowances allows, by entry
     - `group`: the wheel that contains the file, or else the folder or universal file that is the target
     - `empty`: whether this is the result of a wheel or folder without machine code

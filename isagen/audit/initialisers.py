@@ -37,7 +37,7 @@ BY_POINTER = "where a pointer to it is called at load or exit"
 
 @dataclass
 class LevelObject:
-    """One object of a level: its kernel source and its code. `subject` calls `open_subject` on first use."""
+    """An object of a level, compiled from the kernel source `source`."""
 
     source: str
     open_subject: Callable[[], Subject]
@@ -59,10 +59,9 @@ class LevelObject:
 class Initialisers:
     """The code of a level that runs at load or exit.
 
-    `objects` are the objects of the level. `defined` maps each name to the index of an object that defines it; several
-    objects may define a weak name. `private_names` are the names that sealing makes private to the level, and
-    `lower_names` the names of lower levels that the objects use. Unless `links_are_audited`, all code beyond the
-    baseline that runs at load or exit is a finding here.
+    `defined` maps each name to the index of an object that defines it; several objects may define a weak name.
+    `private_names` are those that sealing makes private to the level, and `lower_names` those of lower levels that the
+    objects use. Unless `links_are_audited`, all code beyond the baseline that runs at load or exit is a finding.
     """
 
     level: str
@@ -73,7 +72,7 @@ class Initialisers:
     links_are_audited: bool = True
     _exposed: dict[int, frozenset[int]] = field(default_factory=dict)  # the memo of `_is_exposed`, by object
     _reached: dict[int, ReachableCode] = field(default_factory=dict)  # by the index of an object
-    _calls_pointers: bool = False  # whether the code calls through a pointer
+    _calls_pointers: bool = False
 
     def findings(self, at_load: Iterable[int]) -> list[Finding]:
         """Return the findings. `at_load` are the indexes of the objects whose code the loader calls."""
@@ -200,10 +199,7 @@ class Initialisers:
             yield replace(finding, symbol=symbol, detail=f"{finding.detail}; {what}")
 
     def _stores(self, index: int) -> Iterator[tuple[int, int, str]]:
-        """Yield (index of the object, function, name of what it refers to) if what it refers to may store an address.
-
-        Names that are private to the level, or that isa.toml allows, are left out.
-        """
+        """Yield (object's index, function, name of what it refers to) if what it refers to may store an address."""
         allowances = self.objects[index].subject.allowances
         for function, references in self._reached[index].references.items():
             for owner, target, name in chain.from_iterable(self._led_to(index, one) for one in references):
@@ -248,10 +244,7 @@ class Initialisers:
     # ---- code beyond the baseline
 
     def _beyond_baseline(self) -> Iterator[Finding]:
-        """Yield the findings of instructions beyond the baseline in functions that run only through a pointer.
-
-        The audit of the link reports other functions; if links are not audited, this rule does.
-        """
+        """The audit of the link reports all functions but those that run only through a pointer."""
         for index, reached in self._reached.items():
             for function, codes in reached.offenders.items():
                 if not self.links_are_audited or reached.when[function] == BY_POINTER:

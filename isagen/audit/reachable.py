@@ -72,9 +72,8 @@ class ReachableCode:
     def findings(self, *, foreign: bool = False) -> list[Finding]:
         """Return the findings.
 
-        The dispatch of a `foreign` file, which isagen did not build, is unknown. So two more kinds of code beyond the
-        baseline are unproven there: code that runs after a test of a known variable of CPU features, and code whose
-        address is taken by code that runs at load or exit.
+        The dispatch of a `foreign` file, which isagen did not build, is unknown. So code beyond the baseline is
+        unproven there if it runs after a test of CPU features, or if code that runs at load or exit takes its address.
         """
         findings = []
         for number, codes in self.offenders.items():
@@ -108,8 +107,6 @@ class ReachableCode:
         subject = self.subject
         finding = subject.finding_in(kind, number, codes, subject.baseline, subject.level_of(number))
         steps = self._steps(number, finding.address)
-        # `variable` is the variable of the first step that has one. Of a step, references before the call of the next
-        # step count; of the last step, all references.
         variables = (self._variable(step, place, step == number) for step, place in steps)
         return replace(
             finding,
@@ -119,10 +116,7 @@ class ReachableCode:
         )
 
     def _steps(self, number: int, address: int) -> list[tuple[int, int]]:
-        """Return the chain of calls to an `address` in a function: (function, address of its call to the next step).
-
-        The address of the last step is `address`.
-        """
+        """Return the chain of calls to an `address` in a function: (function, address of its call to the next step)."""
         steps = [(number, address)]
         while steps[0][0] in self.callers and len(steps) < LONGEST_CHAIN:
             steps.insert(0, self.callers[steps[0][0]])
@@ -159,8 +153,7 @@ class ReachableCode:
     def _variable(self, number: int, address: int, after_too: bool) -> str:
         """Return the variable that a function initialises near an address; "" if it is unknown.
 
-        A variable with a local symbol is preferred to one with a global symbol. With `after_too`, variables that the
-        function refers to after the address count too.
+        With `after_too`, variables that the function refers to after the address count too.
         """
         kinds = (Kind.WRITE, Kind.ADDRESS)
         references = [reference for reference in self.references.get(number, ()) if reference.kind in kinds]
@@ -178,10 +171,7 @@ class ReachableCode:
     # ---- addresses of code
 
     def _taken(self) -> Iterator[Finding]:
-        """Yield findings of functions beyond the baseline whose addresses reachable code takes, directly or in data.
-
-        Whether these functions run at load is unknown.
-        """
+        """Yield findings of functions beyond the baseline whose addresses reachable code takes, directly or in data."""
         code, references = self.subject.code, self.subject.references
         seen: set[int] = set()
         searched: set[int] = set()  # variables whose pointers were followed
@@ -206,10 +196,7 @@ class ReachableCode:
                 yield replace(finding, cause="pointer", detail=detail, path=(*path, finding.symbol))
 
     def _unreached_beyond(self, number: int) -> Codes:
-        """Return the codes of a function that are beyond the baseline.
-
-        There are none for -1, for a function that is reached, and for one of the toolchain's that needs no check.
-        """
+        """Return the codes of an unreached, unchecked function that are beyond the baseline; none for others."""
         if number < 0 or number in self.when or self.subject.is_checked(number):
             return frozenset()
         return self.subject.unsound(number, self.subject.code.codes(number), self.subject.baseline)

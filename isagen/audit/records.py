@@ -74,7 +74,7 @@ def merge(records: Sequence[Record]) -> Record:
 
     Its baseline has the features that every record allows to code outside levels; if some records are of private
     modules, only these count. A level has the features that it has in every record that lists it; here, records of
-    private modules count only if there are no others. The allowances are those of all records.
+    private modules count only if there are no others.
     """
     first = records[0]
     if len(records) == 1:

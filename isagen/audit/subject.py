@@ -27,11 +27,9 @@ class Subject:
     `baseline` are the features that all of its code may use, and `levels` the features of each level. If the binary is
     an object of one level, `level` is that level. `objects` are those that the binary was linked from, if they are
     available. If the binary is a level's private module, `module` is that level: its ordinary functions are from the
-    level's objects. `counted` maps a feature to the names of the functions, and the addresses of other code, that need
-    the feature and are not judged. It maps UNDECODABLE to the names of functions with unknown instructions.
+    level's objects. `counted` is that of `Result`.
 
-    Parameters `number` are the numbers of functions and pieces in `code`. Parameters `codes` are the decoder's numbers
-    for encodings of instructions.
+    Parameters `number` are the numbers of functions and pieces in `code`.
     """
 
     binary: Binary
@@ -96,11 +94,9 @@ class Subject:
         return unsound
 
     def _runs_after_detection(self, number: int) -> bool:
-        """Return whether a function, or each of its callers, detects CPU features or calls a function that does."""
         if self.references.detects_or_calls_detection(number):
             return True
-        # Callers are searched only in a file with levels. In any other file, the search for callers would take as long
-        # as the rest of the audit.
+        # Without levels, callers are not searched: the search would take as long as the rest of the audit.
         callers = list(self._callers(self.code.start(number))) if self.levels else []
         return bool(callers) and all(map(self.references.detects_or_calls_detection, callers))
 

@@ -67,13 +67,10 @@ def _or_failed(shown: str, audit: Callable[[], Iterable[Result]]) -> Iterator[Re
 
 @dataclass(frozen=True)
 class _Audit:
-    """The audit of several targets."""
-
     baselines: Baselines
     progress: Progress
 
     def target(self, target: Path) -> Iterator[Result]:
-        """Yield the results of a target's files."""
         shown = str(target)
         if not target.exists():
             raise AuditError(
@@ -109,10 +106,7 @@ class _Audit:
             yield Result(shown, judged, decoded=False)
 
     def _folder(self, folder: Path, shown: str, in_wheel: bool = False) -> Iterator[Result]:
-        """Audit the files in a folder.
-
-        In an unpacked wheel (`in_wheel`), universal files are already split, and wheels are not audited.
-        """
+        """In an unpacked wheel, universal files are already split, and wheels are not audited."""
         results: list[Result] = []
         code: dict[Path, str] = {}
         with TemporaryDirectory(prefix="isagen-audit-") as parts_folder:
@@ -143,8 +137,7 @@ class _Audit:
     def _together(self, code: Mapping[Path, str]) -> Iterable[Result]:
         """Audit files that one process may load; `code` maps each file to its name in reports.
 
-        A function that one file calls at load is a root of the file that exports it. A file is audited again when the
-        audits of other files find more such calls.
+        A function that one file calls at load is a root of the file that exports it.
         """
         results: dict[Path, Result] = {}
         called: dict[Path, frozenset[str]] = {}  # by file: what the others called when it was audited
@@ -163,7 +156,6 @@ class _Audit:
         return results.values()
 
     def _file(self, path: Path, shown: str, called: Iterable[str] = ()) -> Result:
-        """Audit a file; `called` are the names of functions that other files call at load."""
         try:
             if is_archive(path):
                 what, remedy = archive_reason(path)
