@@ -3,6 +3,4 @@
 - `functions`, `variables`: the name, start and end of each;
 - `flow`, `code`: the bytes that are instructions, also in code of unknown size;
 - `references`: the functions and variables that each function refers to, directly or through PLT, GOT and relocations.
-
-The package reads files through `binary.reader` and instructions through `processors.decoding`.
 """

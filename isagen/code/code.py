@@ -40,7 +40,6 @@ class Code:
         self._ends: dict[int, int] = {}
 
     def __len__(self) -> int:
-        """Return the number of functions."""
         return len(self.functions)
 
     # ---- where control arrives
@@ -101,8 +100,7 @@ class Code:
     def falls_through_to(self, number: int, last: Reference | None = None) -> int:
         """Return the address to which control falls through after a function or piece; 0 if it does not.
 
-        `last` is the last reference of the code, if the caller has it. Some compilers include padding after the last
-        jump or return in the function's size; control does not reach this padding.
+        Control does not reach padding after the last jump or return, which some compilers include in a function's size.
         """
         piece = self.piece(number)
         if piece is not None:
@@ -229,10 +227,7 @@ class Code:
             yield from self.decoder.decode(raw, start)
 
     def first(self, number: int, codes: Codes) -> tuple[int, str]:
-        """Return the address and the text of the first instruction with one of the `codes`.
-
-        If there is none, return the first address of the function or piece, and "".
-        """
+        """Return address and text of the first instruction with one of the `codes`; without one, the start and ""."""
         for instruction in self.decode(number):
             if instruction.code in codes:
                 if instruction.code == self.decoder.invalid:

@@ -41,10 +41,7 @@ class Functions:
         self._number(candidates, nameless)
 
     def _number(self, candidates: list[Candidate], added: list[Candidate]) -> None:
-        """Add the `added` candidates to `candidates`, and number all functions again.
-
-        At each address, the preferred candidate is the function. If its size is unknown, it gets that of another one.
-        """
+        """Add the `added` candidates to `candidates`, and number all functions again."""
         if not added:
             return
         candidates += added
@@ -114,8 +111,7 @@ class Functions:
     def bindable(self) -> Iterator[tuple[int, Symbol, str]]:
         """Yield (function's number, symbol, reason) of each function that other files may bind to.
 
-        The reason is "weak", "unique" or "exported". A function with several symbols is yielded once. Of
-        an object, only weak and unique functions are yielded.
+        The reason is "weak", "unique" or "exported". A function with several symbols is yielded once.
         """
         reasons = {Binding.WEAK: "weak", Binding.UNIQUE: "unique"}
         if not self.binary.relocatable:  # every global function of an object is for other objects

@@ -39,7 +39,6 @@ class References:
     """The references of the functions and pieces of `code`, by number.
 
     `callbacks` maps each function that calls some of its arguments, such as atexit, to the arguments' positions.
-    `detection` describes how code detects CPU features.
     """
 
     def __init__(self, code: Code, callbacks: Mapping[str, Sequence[int]], detection: CpuChecks) -> None:
@@ -100,10 +99,7 @@ class References:
         pairs: Sequence[tuple[Reference, ResolvedReference]],
         calls: Mapping[int, Sequence[int]],
     ) -> Mapping[int, Sequence[tuple[int, str]]]:
-        """Return (address, name) of each callback argument of each call, by the call's address; (0, "") if unknown.
-
-        `calls` maps the address of a call to the arguments' positions. `name` is as in `ResolvedReference`.
-        """
+        """Return (address, name) of each callback argument of each call, by the call's address; (0, "") if unknown."""
         formed = [resolved for _, resolved in pairs if resolved.kind is Kind.ADDRESS]
         values = [(0, ""), *((resolved.target, resolved.name) for resolved in formed)]
         value_numbers = {resolved.at: number for number, resolved in enumerate(formed, 1) if any(values[number])}
@@ -113,7 +109,6 @@ class References:
         return {call: [values[number] for number in numbers] for call, numbers in passed.items()}
 
     def _in_linked(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
-        """Yield (reference, what it resolves to) for bytes of a linked file."""
         for reference in self.code.decoder.references(raw, address, self._binary.fixed):
             kind, target, name = reference.kind, reference.address, ""
             if kind in DIRECT:
@@ -139,7 +134,6 @@ class References:
             yield reference, ResolvedReference(reference.at, kind, target, name)
 
     def _in_object(self, address: int, raw: bytes) -> Iterator[tuple[Reference, ResolvedReference]]:
-        """Yield (reference, what it resolves to) for bytes of an object: instructions with relocations and without."""
         section = self._functions.section_of(address) if raw else None
         end = address + len(raw)
         relocations = iter(self._pointers.relocations(section, address, end) if section is not None else ())
@@ -196,10 +190,7 @@ class References:
         return target, name if name in self._callbacks else ""
 
     def _jump_slot(self, address: int) -> int:
-        """Return the address of the pointer that the PLT's entry at an address uses; 0 if there is none.
-
-        The entry jumps through the pointer, or loads it for a thunk (-z retpolineplt).
-        """
+        """Return the address of the pointer that a PLT entry jumps through, or loads for a thunk (-z retpolineplt)."""
         decoder = self.code.decoder
         references = decoder.references(self._binary.read(address, decoder.jump_size), address)
         return next((reference.address for reference in references if reference.kind in (Kind.JUMP_SLOT, Kind.LOAD)), 0)
