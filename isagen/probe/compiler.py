@@ -53,9 +53,8 @@ class Compiler:
     """A compiler of one language. `language` and `id` are Meson's names, such as cpp and gcc.
 
     `command` includes wrappers such as ccache. `args` are the project's own arguments (`CFLAGS`, `-Dc_args`), which
-    probes use too. `dialect` is how the compiler's options are written: `gnu` or `msvc`. That of clang-cl is `gnu`:
-    `spelled` returns such options as clang-cl accepts them. `linker` is Meson's name of the project's linker, such
-    as ``ld.lld``.
+    probes use too. `dialect` is how the compiler's options are written: `gnu`, also for clang-cl (see `spelled`), or
+    `msvc`. `linker` is Meson's name of the project's linker, such as ``ld.lld``.
     """
 
     language: str
@@ -84,9 +83,8 @@ class Compiler:
     def quiet_args(self) -> tuple[str, ...]:
         """The project's arguments without those about warnings, which are meant for the project's code, not probes.
 
-        For Fortran, no options but -m, -B, -O and --sysroot remain. Clang from version 14 is told not to warn about
-        arguments that have no effect on a probe: an option for a sanitizer, for example, has none without Meson's
-        b_sanitize, which probes do not use.
+        Clang from version 14 is told not to warn about arguments that have no effect on a probe: an option for a
+        sanitizer, for example, has none without Meson's b_sanitize, which probes do not use.
         """
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
         args = tuple(arg for arg in self.args if not warning.match(arg))

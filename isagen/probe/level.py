@@ -64,10 +64,7 @@ def build_probe(table: Table, level: Level, provisional: Verdict, compiler: Comp
 
 
 def probe_text(table: Table, levels: Iterable[Level]) -> str:
-    """Return the program that probes `levels`. It includes headers only if a probe has words beyond `OWN_WORDS`.
-
-    Each probe is a function, and `main` returns the sum of their results.
-    """
+    """Return the program that probes `levels`."""
     levels = tuple(levels)
     words = {word for level in levels for word in re.findall(r"\b[A-Za-z_]\w*", level.probe)}
     prologue = "" if words <= OWN_WORDS else f"{table.prologue}\n"
@@ -121,7 +118,6 @@ def _wrong_macros(
 
 
 def _failure(outcome: Outcome) -> str:
-    """Return, in one line, which of compiler, assembler and linker failed, and why."""
     text = outcome.err or outcome.out
     if "Assembler messages:" in text:
         line = next((x for x in text.splitlines() if "Error:" in x), "").split("Error:", 1)[-1].strip()

@@ -2,9 +2,9 @@
 
 A probe spends nearly all of its time on the headers of intrinsics. To read the headers once, one program probes a group
 of levels. It contains the intrinsics of all these levels, is compiled and assembled under the flags of the highest
-level, and is linked without flags of levels. A lower level of the group has no flag that the highest level lacks. Each
-level's flags are also tried alone: the macros that the compiler then predefines (-dM -E) show the features that are on.
-A group does not show that the intrinsics of a lower level compile without the flags of a higher one.
+level, and is linked without flags of levels. Each level's flags are also tried alone: the macros that the compiler then
+predefines (-dM -E) show the features that are on. A group does not show that the intrinsics of a lower level compile
+without the flags of a higher one.
 """
 
 from __future__ import annotations
@@ -40,11 +40,7 @@ def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapp
 
 
 def _probe(table: Table, compiler: Compiler, cache: Cache) -> dict[str, Verdict]:
-    """Return the verdict of a compiler on each level, by the level's name.
-
-    Only the verdicts on available levels are cached: the cause of another verdict, such as a missing header, may change
-    while the key does not.
-    """
+    """Only verdicts on available levels are cached: the key does not show why others fail, such as a missing header."""
     known = {level.name: verdict_without_run(table, level, compiler) for level in table.levels}
     asked = [name for name, verdict in known.items() if verdict is None]
     key = _key(table, compiler) if asked else ""
@@ -65,7 +61,6 @@ def _probe(table: Table, compiler: Compiler, cache: Cache) -> dict[str, Verdict]
 
 
 def _key(table: Table, compiler: Compiler) -> str:
-    """Return the cache key of a compiler's verdicts: a hash of compiler, arguments, features and levels."""
     features = table.features
     return Cache.key(
         [
@@ -123,7 +118,6 @@ def limited_verdicts(table: Table, compilers: Iterable[Compiler], limit: Limit) 
 
 
 def _lowest_verdict(table: Table, compiler: Compiler, limit: Limit) -> Verdict:
-    """Return the verdict on the lowest level; without flags if the limit is `foreign` or the compiler rejects them."""
     flags = () if limit.foreign else table.lowest.flags.get(compiler.dialect, ())
     flags = flags if flags and compiler.accepts(flags).ok else ()
     features: Iterable[str] = ()
