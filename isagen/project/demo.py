@@ -70,10 +70,7 @@ def run_demo(keep: Path | None = None) -> int:
 
 
 def _check_tools() -> None:
-    """Raise `ProjectError` if Meson is missing, or if there is no C++ compiler.
-
-    The compiler is the one that CXX names, or else any of `CXX_COMPILERS`.
-    """
+    """Raise `ProjectError` if Meson is missing, or if there is no C++ compiler."""
     if importlib.util.find_spec("mesonbuild") is None:
         raise ProjectError(f"{sys.executable} has no Meson", where="demo", remedy="pip install meson ninja")
     names = os.environ.get("CXX", "").split()[:1] or CXX_COMPILERS
@@ -86,7 +83,7 @@ def _check_tools() -> None:
 
 
 def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str:
-    """Run a command of the demo, and return its output. Raises `ProjectError` with the output if it fails."""
+    """Return the output of a command. Raises `ProjectError` with the output if it fails."""
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ProjectError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}", where="demo")
@@ -94,11 +91,7 @@ def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -
 
 
 def _compare(folder: Path, variable: str) -> int:
-    """Run each built level that CPU and OS support, and print its result and its speed.
-
-    `variable` is the override variable. Return the exit status: 1 if a level that `variable` named did not run, or gave
-    another result than the lowest level. Raises `ProjectError` if a process fails.
-    """
+    """Run and print each supported level; return the exit status. Raises `ProjectError` if a process fails."""
     package = next((folder / "site").rglob(f"{PACKAGE}/__init__.py"))
     environment = {**os.environ, "PYTHONPATH": str(package.parent.parent)}
     code = f"import json, {PACKAGE} as demo; print(json.dumps(demo.isa.levels))"
@@ -122,11 +115,7 @@ def _compare(folder: Path, variable: str) -> int:
 def _compared(
     rows: Sequence[tuple[str, str, int, float]], others: Mapping[str, tuple[bool, bool, str]], width: int
 ) -> str:
-    """Return a line for each level that ran, and a line with the reason for each other one.
-
-    A row of `rows` is a level, the level that ran when it was asked for, the result, and the seconds. `others` maps the
-    other levels to (is built, is supported, missing features). Their lines are wrapped to `width` columns.
-    """
+    """Return a line for each of `rows` (level, level that ran, result, seconds) and for each level that did not run."""
     names = max(map(len, ("level", *(level for level, *_ in rows), *others))) + 2
     lines = [f"{'level':<{names}}{'ran':<{names}}{'dot(a, b)':>9}{'time':>11}{'speed':>8}"]
     for level, ran, result, seconds in rows:

@@ -67,7 +67,6 @@ def examine_tools(folder: Path) -> Iterator[Check]:
     yield _program(("meson",), MESON, isolated)
     yield _program(("ninja", "ninja-build", "samu"), "", isolated)
     yield from (_compiler(language, folder) for language in _languages(Sources(folder)))
-    # Without the decoder for this machine's code, builds work, but are not audited.
     decodable = processor_of_family(this_cpu_family()).decodable
     if decodable is not None and not decodable.installed:
         name = decodable.distribution
@@ -90,10 +89,6 @@ def problem_of(error: IsagenError) -> Check:
 
 
 def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
-    """Check a program that has one of `names`: it must be on PATH, and not older than `minimum` unless that is "".
-
-    If builds are `isolated`, the program may be missing, because pip installs it.
-    """
     name = names[0]
     program = next(filter(None, map(shutil.which, names)), None)
     if program is None and isolated:
@@ -116,10 +111,7 @@ def _program(names: Sequence[str], minimum: str, isolated: bool) -> Check:
 
 
 def _languages(sources: Sources) -> list[str]:
-    """Return the languages of the kernels that meson.build files name, and C if Fortran is one of them.
-
-    If no kernel with a known suffix is found, the language is C++ if the project has it, and C otherwise.
-    """
+    """Return the languages of the compilers that the kernels need."""
     suffixes = {Path(name).suffix for name in sources.kernel_names()}
     languages = {LANGUAGE_OF_SUFFIX[suffix] for suffix in suffixes if suffix in LANGUAGE_OF_SUFFIX}
     if not languages:
@@ -146,10 +138,7 @@ def _compiler(language: str, folder: Path) -> Check:
 
 
 def _pyproject(folder: Path) -> Iterator[Check]:
-    """Check that build-system.requires names isagen and meson-python, which pip installs for isolated builds.
-
-    With another build backend than meson-python's, nothing is required.
-    """
+    """Check that build-system.requires names isagen and meson-python, which pip installs for isolated builds."""
     try:
         backend, requires = _build_system(folder)
     except ProjectError as error:
@@ -167,10 +156,7 @@ def _pyproject(folder: Path) -> Iterator[Check]:
 
 
 def _statements(sources: Sources, fragment: str) -> Iterator[Check]:
-    """Check that meson.build files set the kernels, enter the folder `fragment`, and use the kernels' dependency.
-
-    A whole module needs no dependency.
-    """
+    """Check that meson.build files set the kernels, enter the folder `fragment`, and use the kernels' dependency."""
     several = bool(sources.find(SETS))
     kernels, dependency = ("isa_sets", "isa_kernels_deps") if several else ("isa_kernels", "isa_kernels_dep")
     main, inner = sources.above(fragment)
@@ -219,18 +205,14 @@ def _files(sources: Sources, fragment: str) -> Iterator[Check]:
 
 
 def _tracked(folder: Path, names: Sequence[str]) -> Iterator[Check]:
-    """Yield a failed check for each file of isagen that git does not track.
-
-    `names` are such files, and folders that contain some. An sdist contains what git tracks. If git does not track
-    meson.build, nothing is checked.
-    """
+    """Yield a failed check for each file of isagen that git does not track: an sdist contains what git tracks."""
     git = shutil.which("git")
     if git is None:
         return
     listing = [git, "-C", str(folder), "ls-files", "-z"]
     done = subprocess.run([*listing, "--", NAME], capture_output=True, check=False)
     if done.returncode or not done.stdout:
-        return
+        return  # git does not track meson.build
     lacking = subprocess.run([*listing, "--others", "--", *names], capture_output=True, check=False).stdout
     for path in map(os.fsdecode, filter(None, lacking.split(b"\0"))):
         if path.endswith(("meson.build", "isa.toml", *names)):
@@ -238,10 +220,7 @@ def _tracked(folder: Path, names: Sequence[str]) -> Iterator[Check]:
 
 
 def _build_system(folder: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the build backend and the requirements in pyproject.toml; both are empty if there is no such file.
-
-    If the file names no build backend, the backend is "setuptools". Raises `ProjectError` if the file cannot be read.
-    """
+    """Return backend and requirements, empty without pyproject.toml. Raises `ProjectError` if the file is invalid."""
     path = folder / "pyproject.toml"
     if not path.is_file():
         return "", ()

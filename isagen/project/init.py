@@ -37,7 +37,6 @@ FRAGMENT_FILES = {
 CHECKSUM = re.compile(r"(?<![^\n])\n?# isagen-checksum: ([0-9a-f]{16})\n\Z")
 OPTIONS_BEGIN = "# isagen: options, kept up to date by `isagen init`"
 OPTIONS_END = "# isagen: end of options"
-# The files of a new project. The name of each template is the file's name without a dot at the start, and with .j2.
 PROJECT_FILES = (
     *("pyproject.toml", "meson.build", "kernels/dot.h", "kernels/dot.cpp", "kernels/level.cpp", "src/core.cpp"),
     *("src/{name}/__init__.py", "tests/test_dot.py", "README.md", ".gitignore"),
@@ -159,10 +158,7 @@ def _scaffold(folder: Path, package: str, fragment: str) -> Iterator[tuple[str, 
 
 
 def _options(folder: Path) -> tuple[Path, str]:
-    """Return the path and the new text of the options file, in which isagen's block is added or updated.
-
-    The text is unchanged if the project declares isagen's options itself, outside such a block.
-    """
+    """Return the path and the new text of the options file, in which isagen's block is added or updated."""
     path = folder / "meson.options"
     if not path.exists():
         path = folder / "meson_options.txt"  # the only name that Meson 1.0 knows
@@ -181,10 +177,7 @@ def _options(folder: Path) -> tuple[Path, str]:
 
 
 def _where_pip_finds_isagen() -> Iterator[str]:
-    """Yield the commands by which pip's isolated builds find this isagen, if it was installed from a folder or file.
-
-    If PIP_FIND_LINKS names a folder with a wheel of isagen, no command is needed.
-    """
+    """Yield the commands by which pip's isolated builds find this isagen, if it was installed from a folder or file."""
     folder = _installed_from()
     searched = map(Path, os.environ.get("PIP_FIND_LINKS", "").split())
     if folder and not any(any(place.expanduser().glob("isagen-*.whl")) for place in searched):
