@@ -149,10 +149,9 @@ class Initialisers:
                 waiting += [(owner, *pointer) for pointer in pointed]
 
     def _taken(self, index: int) -> Iterator[tuple[int, int, bool]]:
-        """Yield the functions whose addresses the initialisers of an object take, directly or in data.
+        """Yield (its object's index, its address, is_of_library) for each function whose address an initialiser takes.
 
-        Each is (index of the function's object, the function's address, whether the reference that leads to the
-        function also leads to a type of the C++ library, as a reference to the vtable of a derived class does).
+        The last is true if the reference also leads to a type of the C++ library, as from a derived class's vtable.
         """
         for function, references in self._reached[index].references.items():
             if is_of_instrumentation(self.objects[index].subject.code.name(function)):

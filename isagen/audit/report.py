@@ -19,8 +19,7 @@ FIRST_STEPS, LAST_STEPS, LONGEST_CHAIN = 3, 2, 6
 def text_of(result: Result, *, every: bool = False, counted: bool = False) -> str:
     """Return one file's audit as text.
 
-    `every` shows all findings, whole chains of calls and all names of code outside levels, instead of some of each.
-    `counted` names the functions that are not judged.
+    `every` lifts the limits above, and `counted` names the functions that are not judged.
     """
     return _text(_target(result, every, counted))
 
