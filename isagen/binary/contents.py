@@ -1,7 +1,7 @@
 """The contents of binary files in any format: sections, symbols, relocations, and the targets of pointers.
 
 An address in a linked file is the one that the linker assigned. In an object of ELF or COFF, sections have no
-addresses, so the reader assigns some. In an object of Mach-O, they have addresses.
+addresses, so the reader assigns some.
 """
 
 from __future__ import annotations
@@ -28,10 +28,7 @@ class SymbolKind(IntEnum):
 
 
 class Binding(IntEnum):
-    """The rule by which a linker or loader chooses among symbols of the same name.
-
-    The numbers are ELF's, except that of OTHER.
-    """
+    """The rule by which a linker or loader chooses among symbols of the same name. Numbers as in `SymbolKind`."""
 
     LOCAL = 0
     GLOBAL = 1
@@ -52,13 +49,13 @@ class Section(NamedTuple):
     of the file, others as zeros. `executable` sections contain code that is loaded. The loader or the program may write
     to `writable` sections. The program never writes to `constant` ones, but the loader may, to relocate them. The name
     of a `findable` section may come from a source, and code may find the section's data by this name. `unwinding`
-    sections describe functions for unwinding the stack. `noted` sections contain notes. Of the `merged` sections
-    (COMDAT) with the same symbol or name, linkers may retain only one.
+    sections describe functions for unwinding the stack. Of the `merged` sections (COMDAT) with the same symbol or name,
+    linkers may retain only one.
 
     `when_called` says when the loader or the C library calls the functions whose addresses the section contains, such
-    as "at exit". It is "" for a section that is no array of functions. `type`, `link`, `info` and `alignment` are
-    fields of ELF's headers, and 0 in other formats. The relocations of a section of a COFF or Mach-O object are in the
-    file from `relocations_at` to before `relocations_end`.
+    as "at exit". It is "" for other sections. `type`, `link`, `info` and `alignment` are fields of ELF's headers, and 0
+    in other formats. The relocations of a section of a COFF or Mach-O object are in the file from `relocations_at` to
+    before `relocations_end`.
     """
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nothing calls
@@ -185,8 +182,7 @@ def within(spans: Sequence[tuple[int, int]], address: int) -> bool:
 class Architecture:
     """The processor of a binary's code. `machine` is its number in `format`, `shown` its name in messages.
 
-    `format` is the name of the format's folder, but "pe" for a linked file of Windows. `bits` is the word size, and
-    `order` the byte order.
+    `format` is the name of the format's folder, but "pe" for a linked file of Windows.
     """
 
     format: str

@@ -18,8 +18,7 @@ NAMES = ("elf", "coff", "macho")  # the formats' folders
 FORMATS: tuple[Format, ...] = tuple(import_module(f".{name}", __package__).FORMAT for name in NAMES)
 OBJECT_SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.object_suffixes)
 ARCHIVE_SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.archive_suffixes)
-# The first bytes of archives of objects, in all formats.
-ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
+ARCHIVES = (b"!<arch>\n", b"!<thin>\n")  # the first bytes of archives of objects
 
 
 def is_object_name(name: str) -> bool:

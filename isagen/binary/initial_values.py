@@ -36,10 +36,9 @@ class InitialValues:
         self._file = file
 
     def targets(self, data: Iterable[tuple[int, int, int]]) -> PointerTargets:
-        """Return the symbols that pointers in `data` lead to, directly or through local data.
+        """Return the targets of the pointers in `data`, whose items are (index of a section, address, size).
 
-        Each item of `data` is (index of a section, address, size). Data of size 0, as in assembly, ends at the next
-        symbol, or with its section.
+        Data of size 0, as in assembly, ends at the next symbol, or with its section.
         """
         local_code: dict[str, None] = {}
         global_names: dict[str, None] = {}
@@ -64,8 +63,7 @@ class InitialValues:
     def text(self, section: int, address: int, size: int) -> str:
         """Return the initial value of data as text: its bytes, and what its pointers lead to.
 
-        Local data and constants that pointers lead to have numbers in the text. It ends with their values, each after
-        its number.
+        Local data and constants that pointers lead to are numbered; their values follow, each after its number.
         """
         places = [(section, address, address + size if size else self._end(section, address))]
         numbers = {(section, address): 0}
@@ -99,10 +97,7 @@ class InitialValues:
 
     @cached_property
     def _symbols(self) -> dict[int, list[tuple[int, int, Symbol]]]:
-        """The symbols in each section as (address, number, symbol), sorted.
-
-        Symbols of sections and files are left out, and so are local symbols that match `MAPPING`.
-        """
+        """The symbols in each section as (address, number, symbol), sorted."""
         by_section: dict[int, list[tuple[int, int, Symbol]]] = {}
         for symbol in self._file.symbols():
             if not symbol.section or symbol.kind in (SymbolKind.SECTION, SymbolKind.FILE):
@@ -146,7 +141,6 @@ class InitialValues:
 
 
 def _bytes_text(raw: bytes, byteorder: Literal["little", "big"]) -> str:
-    """Return bytes as text: short text, a number, or hexadecimal digits, with a digest if not all are shown."""
     text = raw.removesuffix(b"\0")
     if text and text.isascii() and text.decode().isprintable() and len(text) <= SHORT:
         return f'"{text.decode()}"'

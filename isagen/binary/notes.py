@@ -16,10 +16,7 @@ def note_of(owner: str, text: bytes, order: Literal["little", "big"] = "little")
 
 
 def note_text(owner: str, text: bytes) -> str:
-    """Return a note as the elements of a C array.
-
-    The macro ISA_NOTE_WORD (`record.c.j2` of each format) expands to the bytes of a word in the target's byte order.
-    """
+    """Return a note as elements of a C array. ISA_NOTE_WORD (`record.c.j2`) gives a word the target's byte order."""
     words, content = _parts(owner, text)
     return f"  {', '.join(f'ISA_NOTE_WORD({number}u)' for number in words)},\n{array_text(content)}"
 

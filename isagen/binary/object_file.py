@@ -98,7 +98,6 @@ class ObjectFile(Generic[ReaderT]):
         )
 
     def _is_merged(self, symbol: Symbol) -> bool:
-        """Return whether linkers keep one definition of a symbol, and drop those in other objects."""
         return symbol.binding in MERGEABLE
 
     @cached_property
@@ -150,15 +149,13 @@ class ObjectFile(Generic[ReaderT]):
     def may_fold(self) -> bool:
         """Whether another level's object with the same digest may be linked in this object's place (`build/fold.py`).
 
-        The object must contain only code and constants: no variables, no absolute or common symbols, no arrays of
-        functions that run at load or exit, and no section that code finds by name.
+        The object must contain only code and constants, and no section that code finds by name.
         """
         return not any(symbol.definition and not symbol.defined for symbol in self.symbols) and all(
             self._is_code_or_constants(section) for section in self.file.sections if section.loaded and section.size
         )
 
     def _is_code_or_constants(self, section: Section) -> bool:
-        """Return whether compilers use a section's name for code or constants, and the program never writes to it."""
         names = self.file.code_and_constants or (() if section.findable else (section.name,))
         starts = tuple(name + mark for name in names for mark in ".$")
         return section.constant and (section.name in names or section.name.startswith(starts))
@@ -196,10 +193,7 @@ class ObjectFile(Generic[ReaderT]):
         return digest.hexdigest()
 
     def _position(self, symbol: Symbol, numbers: Mapping[int, int]) -> bytes:
-        """Return bytes that stand for a symbol: its section's number and its offset there, or its name, size and value.
-
-        `numbers` maps the indexes of the loaded sections to their numbers. Other symbols are in no loaded section.
-        """
+        """Return bytes that stand for a symbol. `numbers` maps the indexes of the loaded sections to their numbers."""
         if symbol.section in numbers:
             offset = symbol.address - self.file.sections[symbol.section].address
             return struct.pack("<QQ?", numbers[symbol.section], offset & MASK, symbol.kind == SymbolKind.RESOLVER)

@@ -44,14 +44,13 @@ def numbers_of(kind: str, raw: bytes, byteorder: str) -> array[int]:
 class Binary:
     """A binary file, on disk or, with `data`, in memory. Raises `AuditError` if it cannot be read or is damaged.
 
-    Subclasses for each format read the headers, the symbols and the relocations. Messages name the file `shown`.
-    `machine` is the format's number for the processor. If the file names no processor, `machine` is 0 and
-    `architecture` is None. A `relocatable` file is an object, and `fixed` files are loaded at the addresses in the
-    file. A `stripped` file has only the symbols that bind it to other files. If `names_tell_levels` is set, only the
-    names of functions show to which level code belongs, so that the levels in a stripped file are unknown. If
-    `debug_only` is set, the file describes code that is in another file. `levels` are the sealed levels whose code the
-    file contains; for objects of COFF and Mach-O, they are empty. The first item of `sections` stands for "no section".
-    `word` is the number of bytes of a pointer.
+    Messages name the file `shown`. `machine` is the format's number for the processor. If the file names no processor,
+    `machine` is 0 and `architecture` is None. A `relocatable` file is an object, and `fixed` files are loaded at the
+    addresses in the file. A `stripped` file has only the symbols that bind it to other files. If `names_tell_levels` is
+    set, only the names of functions show to which level code belongs, so that the levels in a stripped file are
+    unknown. If `debug_only` is set, the file describes code that is in another file. `levels` are the sealed levels
+    whose code the file contains; for objects of COFF and Mach-O, they are empty. The first item of `sections` stands
+    for "no section". `word` is the number of bytes of a pointer.
 
     `code_and_constants` are the names of sections that compilers use for functions, for constants, and for tables that
     describe functions. A linker script or a program may find any other section of an object by name. If the tuple is
@@ -135,7 +134,6 @@ class Binary:
 
     @cached_property
     def _by_address(self) -> tuple[list[int], list[Section]]:
-        """The addresses of the sections for which `_has_addresses` is true, in order; and these sections."""
         sections = sorted(filter(self._has_addresses, self.sections), key=ADDRESS)
         return [section.address for section in sections], sections
 
@@ -229,8 +227,8 @@ FileT = TypeVar("FileT", bound=Binary)
 class Pointers(Generic[FileT]):
     """The pointers of a binary: in its data, in tables of the linker, and in arrays that the loader reads.
 
-    A slot is a pointer in such a table or array; code is called through it. A parameter `slot` is a slot's address.
-    This class reads the pointers of objects. A subclass for each format reads those of linked files.
+    A slot is a pointer in such a table or array; code is called through it. This class reads the pointers of objects,
+    and a subclass for each format those of linked files.
     """
 
     def __init__(self, file: FileT, kinds: RelocationTypes) -> None:
@@ -274,11 +272,7 @@ class Pointers(Generic[FileT]):
                         yield relocation.address, target
 
     def _words_that_are_addresses(self, sections: Iterable[Section], low: int) -> Iterator[tuple[int, int]]:
-        """Yield (address, value) of each word in `sections` that may be a pointer, in a 64-bit file at fixed addresses.
-
-        Such a file does not list its pointers. A word may be one if its value is an address in a loaded section, at
-        `low` or above.
-        """
+        """Yield (address, value) of words that may be pointers. A 64-bit file at fixed addresses does not list them."""
         file = self._file
         high = max((section.address + section.size for section in file.sections), default=0)
         for section in sections:
@@ -289,10 +283,7 @@ class Pointers(Generic[FileT]):
                     yield section.address + skipped + 8 * number, value
 
     def relocations(self, section: Section, start: int = 0, end: int = 1 << 64) -> Sequence[Relocation]:
-        """Return the relocations of an object's section from the address `start` to before `end`, in order.
-
-        Relocations of `parts` types are left out.
-        """
+        """Return the relocations that `Binary.relocations` returns, without those of `parts` types."""
         found = self._file.relocations(section, start, end)
         return [relocation for relocation in found if relocation.kind not in self._kinds.parts]
 

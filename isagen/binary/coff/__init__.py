@@ -1,7 +1,6 @@
 """COFF and PE: the objects and linked files of Windows.
 
-MinGW's compilers mangle C++ names by the Itanium ABI, clang-cl and cl by Microsoft's; each name shows its ABI. No
-script can take the linker's place, so a build audits only the targets that the project lists in `isa_links`.
+No script can take the linker's place, so a build audits only the targets that the project lists in `isa_links`.
 """
 
 from __future__ import annotations

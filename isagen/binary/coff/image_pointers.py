@@ -65,8 +65,7 @@ class ImagePointers(Pointers[Image]):
     def _arrays(self) -> list[tuple[int, int]]:
         """(First address, address after the last) of arrays of functions that are called at load or exit.
 
-        These are the section `ARRAYS`, and arrays in sections of constants that GNU's linker marks: it puts -1 before
-        an array of constructors or destructors, and 0 after it.
+        GNU's linker puts -1 before an array of constructors or destructors, and 0 after it.
         """
         image = self._file
         high = re.escape((image.base >> 32).to_bytes(4, "little"))
@@ -82,7 +81,6 @@ class ImagePointers(Pointers[Image]):
         return arrays
 
     def _function(self, slot: int) -> int:
-        """Return the address of the function to which the pointer at `slot` leads; 0 if it leads to none."""
         address = self._file.word_at(slot)
         return address if self._file.is_code(address) else 0
 
@@ -133,7 +131,6 @@ class ImagePointers(Pointers[Image]):
         return pointers
 
     def _relocated(self) -> Iterator[int]:
-        """Yield the addresses of the pointers that the loader relocates."""
         table, size = self._file.directory(c.BASE_RELOCATIONS)
         raw = self._file.read(table, size)
         place = 0

@@ -80,14 +80,12 @@ class Image(Coff):
         return section.size > 0  # the loader also maps sections that it may discard later
 
     def unpack(self, form: Struct, address: int) -> tuple[Any, ...]:
-        """Return the values of a structure at an address."""
         raw = self.read(address, form.size)
         if len(raw) < form.size:
             raise self.fail(f"a table at {address:#x} is cut off")
         return form.unpack(raw)
 
     def text(self, address: int) -> str:
-        """Return the text from an address to the next null character."""
         raw = self.read(address, LONGEST_NAME)
         end = raw.find(b"\0")
         if end < 0:
@@ -97,7 +95,6 @@ class Image(Coff):
     # ---- levels
 
     def _read_levels(self) -> None:
-        """Set `levels`, and `_levels`: each level in the records, by the name of the section that contains its code."""
         names = dict.fromkeys(name for record in self.records() for name in record.levels)
         self._levels = {c.code_section(name): name for name in names}
         if len(self._levels) < len(names):
@@ -112,10 +109,7 @@ class Image(Coff):
     # ---- symbols and unwind tables
 
     def _of_table(self) -> Iterator[Symbol]:
-        """Yield the symbols of the symbol table, which MinGW's linkers write, except absolute and debugging symbols.
-
-        Data ends where the next symbol starts, or with its section. The size of other symbols is 0.
-        """
+        """Yield the symbols of the symbol table, which MinGW's linkers write, except absolute and debugging symbols."""
         entries = [entry for entry in self._entries() if entry.section >= 0]
         places = sorted({self.sections[entry.section].address + entry.value for entry in entries if entry.section})
         for entry in entries:
@@ -159,10 +153,7 @@ class Image(Coff):
         return (symbol for symbol in self.symbols() if symbol.visible)
 
     def unwind_table_functions(self) -> Iterator[tuple[int, int]]:
-        """Yield (address, size) of the functions in .pdata.
-
-        An entry that continues the previous one is joined with it.
-        """
+        """An entry of .pdata that continues the previous one is joined with it."""
         table, size = self.directory(c.EXCEPTIONS)
         form = c.UNWIND_ENTRY.get(self.machine)
         if form is None or not table:
@@ -182,7 +173,7 @@ class Image(Coff):
         """Yield (address, size) of the function from `start` to `end`, without the jump tables that cl puts at its end.
 
         The first table starts at the first two words in a row that are addresses in the function. These addresses,
-        `start` and `end` are relative to the image base. Nothing is yielded for an empty function.
+        `start` and `end` are relative to the image base.
         """
         place = -(-start // 4) * 4
         raw = self.read(self.base + place, end - place)
@@ -196,10 +187,7 @@ class Image(Coff):
         return bool(flags and flags[0] >> 3 & c.UNWIND_CHAINED)
 
     def _unwound_size(self, unwinding: int) -> int:
-        """Return the size of a function of arm64.
-
-        `unwinding` is packed unwind information, or the RVA of a record with the information.
-        """
+        """`unwinding` is packed unwind information of arm64, or the RVA of a record with the information."""
         if unwinding & 3:
             return (unwinding >> 2 & 0x7FF) * 4
         return (int.from_bytes(self.read(self.base + unwinding, 4), "little") & 0x3FFFF) * 4

@@ -11,9 +11,8 @@ from struct import Struct
 
 from ..contents import Architecture
 
-# The machines whose objects isagen reads.
 AMD64, ARM64 = 0x8664, 0xAA64
-MACHINES = {AMD64: "x86-64", ARM64: "AArch64 in COFF objects"}
+MACHINES = {AMD64: "x86-64", ARM64: "AArch64 in COFF objects"}  # those whose objects isagen reads
 
 HEADER = Struct("<HHIIIHH")  # machine, sections, time, symbol table, symbols, size of the optional header, flags
 # Two signatures, version, machine, time, class, size of data, flags, size and place of metadata, sections, symbol

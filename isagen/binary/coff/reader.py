@@ -28,10 +28,9 @@ COMMON_DATA = (
 def section_of(index: int, name: str, place: tuple[int, int, int, int], flags: int, *relocations: int) -> Section:
     """Return a section; `place` is its address, file offset, size, and size in the file.
 
-    For an object, `relocations` are the file offset and the number of the section's relocations.
-
-    Code may reach the data of a `findable` section without a symbol in the section: linkers place ``NAME$m`` between
-    ``NAME$a`` and ``NAME$z``, so that code can walk from ``NAME$a`` to ``NAME$z``.
+    For an object, `relocations` are the file offset and the number of the section's relocations. Code may reach the
+    data of a `findable` section without a symbol in the section: linkers place ``NAME$m`` between ``NAME$a`` and
+    ``NAME$z``, so that code can walk from ``NAME$a`` to ``NAME$z``.
     """
     loaded = not flags & (c.SCN_LNK_INFO | c.SCN_LNK_REMOVE | c.SCN_MEM_DISCARDABLE)
     in_file = loaded and not flags & c.SCN_CNT_UNINITIALIZED_DATA

@@ -75,7 +75,7 @@ def sealed(
 
 
 class _Renaming:
-    """Changes of names in one object; `content` returns the changed object. The table of names gets the new names."""
+    """Changes of names in one object; `content` returns the changed object."""
 
     def __init__(self, file: CoffObject) -> None:
         self._coff = coff = file.file
@@ -116,7 +116,6 @@ class _Renaming:
 
 
 def _blank(found: re.Match[bytes], names: Collection[str]) -> bytes:
-    """Return a directive unchanged, or as spaces if it is about one of `names`."""
     return b" " * len(found[0]) if found[2].decode(errors="surrogateescape") in names else found[0]
 
 

@@ -31,8 +31,7 @@ UNLOADED = (
 class Group(NamedTuple):
     """A COMDAT group. A linker keeps only one of the groups with the same `name`.
 
-    `section` is the index of the group's own section, `signature` the number of the symbol that gives the `name`, and
-    `members` are the indexes of the sections in the group.
+    `section` is the index of the group's own section, and `signature` the number of the symbol that gives the `name`.
     """
 
     section: int
@@ -92,7 +91,6 @@ class ElfObject(ObjectFile[LoadedElf]):
 
     @cached_property
     def bounded_sections(self) -> frozenset[str]:  # type: ignore[override]
-        """The names of sections to whose start or end the object refers, as ``__start_NAME`` or ``__stop_NAME``."""
         names = [symbol.name for symbol in self.symbols if not symbol.definition]
         return frozenset(name.removeprefix(bound) for name in names for bound in BOUNDS if name.startswith(bound))
 

@@ -56,11 +56,7 @@ class ElfPointers(Pointers[Elf]):
 
     @cached_property
     def _relocated(self) -> tuple[dict[int, Target], set[int]]:
-        """The targets of pointers that the loader relocates, by the pointer's address; and the addresses of resolvers.
-
-        Outside of `slot_ranges`, only pointers to which the loader writes a resolver's result are included. For an
-        object, both are empty.
-        """
+        """Targets of pointers that the loader relocates, by the pointer's address; and the addresses of resolvers."""
         slots: dict[int, Target] = {}
         resolvers: set[int] = set()
         for section in self._relocation_tables() if not self._file.relocatable else ():
@@ -77,7 +73,6 @@ class ElfPointers(Pointers[Elf]):
         return slots, resolvers
 
     def _relocation_tables(self) -> Iterator[Section]:
-        """Yield the sections of relocations that the loader applies."""
         return (s for s in self._file.sections if s.type in (e.SHT_RELA, e.SHT_REL) and s.loaded)
 
     @cached_property

@@ -173,7 +173,6 @@ class Elf(Binary):
 
     @property
     def symbol_table(self) -> Section | None:
-        """The full symbol table, or the dynamic one if the file is stripped."""
         return self.full_table or self.dynamic_table
 
     def symbols(self) -> Iterator[Symbol]:
@@ -183,7 +182,6 @@ class Elf(Binary):
         return self.symbols_of(self.full_table if self.relocatable else self.dynamic_table)
 
     def symbols_of(self, table: Section | None, first: int = 0) -> Iterator[Symbol]:
-        """Yield the symbols of a table, from number `first` on."""
         if table is None:
             return
         size, left = self.layout.symbol.size, NAMES * self.sections[table.link].size + MORE_NAMES
@@ -199,7 +197,6 @@ class Elf(Binary):
         return self.symbol_of(self.symbol_table, number)
 
     def symbol_of(self, table: Section | None, number: int) -> Symbol:
-        """Return the symbol with this number in a table; an undefined symbol if there is none."""
         size = self.layout.symbol.size
         if table is None or (number + 1) * size > table.stored:
             return UNDEFINED
@@ -234,10 +231,7 @@ class Elf(Binary):
 
     @cached_property
     def _long_indexes(self) -> dict[int, array[int]]:
-        """The section indexes of a symbol table's symbols, by the index of the table's section (SHT_SYMTAB_SHNDX).
-
-        Only files with very many sections have them, because the field in a symbol has 16 bits.
-        """
+        """Section indexes of symbols whose own 16-bit field is too small, by the symbol table's index."""
         tables = (s for s in self.sections if s.type == e.SHT_SYMTAB_SHNDX)
         return {s.link: numbers_of("I", self.content(s), self.byteorder) for s in tables}
 
@@ -257,10 +251,9 @@ class Elf(Binary):
             yield from self.relocations_in(table)
 
     def relocations_in(self, table: Section) -> Iterator[Relocation]:
-        """Yield the relocations in a section of relocations.
+        """If the entries contain no addends (SHT_REL), the relocated places contain them.
 
-        If the entries contain no addends (SHT_REL), the relocated places contain them. Such entries occur on some
-        processors, and lld writes them with `-z rel`.
+        Such entries occur on some processors, and lld writes them with `-z rel`.
         """
         with_addend = table.type == e.SHT_RELA
         form = self.layout.relocation_with_addend if with_addend else self.layout.relocation
@@ -281,8 +274,7 @@ class Elf(Binary):
         """Yield (address, size in bytes) of the functions in .eh_frame (LSB, "Exception Frames"; DWARF 4, 6.4.1).
 
         Each record (FDE) is read as if it had the form that compilers write: with a 32-bit distance to the function,
-        and a size. Records that lead outside of code are skipped, and so are those of common information (CIE). Nothing
-        is yielded for an object.
+        and a size. Records that lead outside of code are skipped.
         """
         table = next((s for s in self.sections if s.name == UNWINDING), None)
         if table is None or not table.in_file or self.relocatable:

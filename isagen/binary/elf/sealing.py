@@ -58,10 +58,7 @@ def sealed(
 def _rename_groups(
     file: ElfObject, changes: _Renaming, merged: Iterable[Symbol], renamed: Collection[str], suffix: str
 ) -> None:
-    """Give groups with `merged` symbols a signature of the level, unless the signature is one of the `renamed` symbols.
-
-    `suffix` is the end of the level's private names.
-    """
+    """Give groups with `merged` symbols a signature of the level, unless theirs is one of the `renamed` symbols."""
     first: dict[int, Symbol] = {}  # the first merged symbol, by section
     for symbol in merged:
         first.setdefault(symbol.section, symbol)
@@ -78,10 +75,7 @@ def _rename_groups(
 
 
 def _rename_code(file: ElfObject, changes: _Renaming, name: str, bounded_sections: Collection[str]) -> None:
-    """Rename the sections of code to `name`, and the sections of their relocations to match.
-
-    The names of .init, .fini and `bounded_sections` do not change.
-    """
+    """Rename sections of code, except .init, .fini and `bounded_sections`, and the sections of their relocations."""
     unchanged = {*LOADER_FUNCTIONS, *bounded_sections}
     code = {section.index for section in file.sections if section.executable and section.name not in unchanged}
     for section in file.sections:
@@ -128,7 +122,6 @@ class _Renaming:
         struct.pack_into(self._layout.order + "I", self._data, self._header(index), offset)
 
     def sign_group(self, section: int, signature: int) -> None:
-        """Make the symbol with number `signature` the signature of the group whose section has the index `section`."""
         place = self._header(section) + (44 if self._layout.wide else 28)
         struct.pack_into(self._layout.order + "I", self._data, place, signature)
 

@@ -63,7 +63,6 @@ class Stream:
             raise ValueError("data for the loader are cut off")
 
     def __bool__(self) -> bool:
-        """Return whether bytes are left."""
         return self.place < self._end
 
     def byte(self) -> int:
@@ -91,7 +90,6 @@ class Stream:
         raise ValueError("a number is too long")
 
     def text(self) -> bytes:
-        """Return the bytes up to the next zero."""
         start, end = self.place, self._data.find(b"\0", self.place, self._end)
         if end < 0:
             raise ValueError("a name has no end")
@@ -204,8 +202,7 @@ def by_chains(data: bytes, segments: Sequence[Segment], base: int, start: int, s
 def _imports(part: bytes, start: int, names: int, count: int, kind: int) -> Iterator[tuple[str, bool, int]]:
     """Yield (name, whether it may be one of this file's exports, addend) of each import.
 
-    `part` describes the chains. The imports are at offset `start` in it, their names at offset `names`. `kind` is the
-    format of the imports.
+    `start` and `names` are the offsets of the imports and of their names in `part`.
     """
     form, bits, before = IMPORTS[kind]
     entry, left = struct.Struct(form), NAMES * len(part)
@@ -222,10 +219,7 @@ def _imports(part: bytes, start: int, names: int, count: int, kind: int) -> Iter
 
 
 def _chain(data: bytes, segment: Segment, offset: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield (address, value in the file) of the pointers in one page.
-
-    In the segment, the first pointer is at `offset`, and the page ends at `end`.
-    """
+    """Yield (address, value in the file) of the pointers in one page, from `offset` to `end` in the segment."""
     while True:
         if offset >= end or offset + 8 > segment.file_size:
             raise ValueError("a chain of pointers leaves its page")

@@ -64,9 +64,8 @@ class MachoImage(Macho):
         return iter(sections)
 
     def _parts(self) -> Iterator[Section]:
-        """Yield the sections; those of code are divided into code and the data in it."""
         code = [section for section in self.sections if section.executable]
-        start, size = self._link_data(m.DATA_IN_CODE)  # a list of the data in code
+        start, size = self._link_data(m.DATA_IN_CODE)
         listed = entries_of(m.DATA_ENTRY, self.data[start : start + size])
         tables = self._jump_tables(code) if self.machine == m.X86_64 else ()
         data = sorted([*((offset, offset + length) for offset, length, _ in listed), *tables])
@@ -104,24 +103,20 @@ class MachoImage(Macho):
         ending = (s.address for s in symbols if s.section and not (s.kind == SymbolKind.LABEL and s.local))
         self._ends = sorted({*ending, *self._function_starts})
         for symbol in symbols:
-            # A symbol's size is the distance to the next symbol. In a stripped file, symbols are missing, so only sizes
-            # of functions are known, and only if the file lists where functions start.
+            # In a stripped file, symbols are missing: only functions have known sizes, if the file lists their starts.
             is_listed = self.sections[symbol.section].executable and self._function_starts
             sized = is_listed or not self.stripped
             yield symbol._replace(size=self._size(symbol.address)) if symbol.section and sized else symbol
 
     def _size(self, address: int) -> int:
-        """Return the number of bytes from an address to the next symbol or function, or the section's end.
-
-        In code for x86-64, up to `PADDING` zeros at the end do not count.
-        """
+        """Return the number of bytes from an address to the next symbol or function, or the section's end."""
         section = self.section_at(address)
         assert section is not None
         after = bisect_right(self._ends, address)
         end = section.address + section.size
         if after < len(self._ends):
             end = min(end, self._ends[after])
-        if section.executable and self.machine == m.X86_64:  # these zeros are padding
+        if section.executable and self.machine == m.X86_64:  # zeros at the end are padding
             tail = self.read(max(address, end - PADDING), min(PADDING, end - address))
             end -= len(tail) - len(tail.rstrip(b"\0"))
         return end - address
@@ -135,10 +130,7 @@ class MachoImage(Macho):
 
     @cached_property
     def _levels(self) -> list[tuple[int, tuple[str, int]]]:
-        """(Address, (level, index of the section)) of each function that has a symbol, in order of address.
-
-        The level is "" if one of the function's names shows none.
-        """
+        """(Address, (level, section's index)) of each named function. The level is "" if one of its names has none."""
         names = {level.lower(): level for record in self.records() for level in record.levels}
         functions = (s for s in self.symbols() if s.kind == SymbolKind.FUNCTION and s.defined) if names else ()
         found = sorted(
@@ -175,10 +167,7 @@ class MachoImage(Macho):
 
 
 def _divided(section: Section, data: Sequence[tuple[int, int]]) -> Iterator[Section]:
-    """Yield the parts of a section: code, and the pieces of data in it.
-
-    `data` is (first offset in the file, end) of each piece, in order.
-    """
+    """Divide a section into code and the `data` in it: (first offset in the file, end) of each piece, in order."""
     start, after = section.offset, section.offset + section.size
     for low, high in chain(data[bisect_right(data, (start,)) : bisect_right(data, (after,))], [(after, after)]):
         for end, flags in ((low, section.flags), (high, 0)):

@@ -15,8 +15,7 @@ LINKED = (PROGRAM, LIBRARY, BUNDLE)
 HEADER = Struct("<4sIIIIIII")  # magic, processor, its subtype, type, commands, their size, flags, reserved
 COMMAND = Struct("<II")  # number, size
 SEGMENT_64, SYMTAB = 0x19, 2
-# The commands that name the oldest system that can load the file: LC_BUILD_VERSION, or LC_VERSION_MIN_... of older
-# compilers.
+# The commands that name the oldest system that can load the file: LC_BUILD_VERSION, and the older LC_VERSION_MIN_...
 VERSIONS = {0x32, 0x24, 0x25, 0x2F, 0x30}
 # Command, name, address, size, file offset, file size, two protections, sections, flags.
 SEGMENT = Struct("<II16sQQQQiiII")
@@ -26,8 +25,7 @@ SYMBOL_TABLE = Struct("<IIIIII")  # command, symbols, their count, names, the na
 SYMBOL = Struct("<IBBHQ")  # name, type, section, description, value
 RELOCATION = Struct("<iI")  # address; bit fields: symbol (24), relative (1), length (2), external (1), type (4)
 
-# In linked files: the commands that give the place of data for the loader, of the list of functions, and of the list of
-# data in code; and the structures of the commands and of what they describe.
+# In linked files: commands that give the place of data, and the structures of the commands and of the data.
 DYLD_INFO, CHAINED_FIXUPS = {0x22, 0x80000022}, 0x80000034
 FUNCTION_STARTS, DATA_IN_CODE = 0x26, 0x29
 LINK_DATA = Struct("<IIII")  # command, its size, offset, size

@@ -16,10 +16,7 @@ WORD = 8
 
 
 class MachoPointers(Pointers[Binary]):
-    """The pointers of a linked file that starts at the address `base`.
-
-    Of several `fixups` of a place, the last one counts.
-    """
+    """The pointers of a linked file that starts at the address `base`."""
 
     def __init__(self, file: Binary, kinds: RelocationTypes, fixups: Iterable[Fixup], base: int) -> None:
         super().__init__(file, kinds)

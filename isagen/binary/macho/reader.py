@@ -25,10 +25,8 @@ COMMON_DATA = (
 def section_of(index: int, name: str, place: tuple[int, int, int], flags: int, *relocations: int) -> Section:
     """Return a section; `name` is SEGMENT,NAME, and `place` the section's address, file offset and size.
 
-    For an object, `relocations` are the file offset and the number of the section's relocations.
-
-    Code can find the data of a `findable` section by a symbol such as ``section$start$__DATA$hooks``, or by
-    getsectiondata().
+    For an object, `relocations` are the file offset and the number of the section's relocations. Code can find the data
+    of a `findable` section by a symbol such as ``section$start$__DATA$hooks``, or by getsectiondata().
     """
     segment, _, own_name = name.partition(",")
     loaded = index > 0 and segment not in DEBUGGING
@@ -67,7 +65,6 @@ class Entry(NamedTuple):
 
     @property
     def external(self) -> bool:
-        """Whether other objects can refer to it."""
         return bool(self.type & m.N_EXT)
 
     @property
@@ -82,7 +79,6 @@ class Entry(NamedTuple):
 
     @property
     def binding(self) -> Binding:
-        """The rule by which a linker chooses among symbols of the same name."""
         if not self.external:
             return Binding.LOCAL
         weak = m.N_WEAK_DEF if self.kind == m.N_SECT else m.N_WEAK_REF
@@ -98,10 +94,9 @@ class Entry(NamedTuple):
         return Symbol(self.number, name_in_c(self.name), kind, self.binding, *place, definition, hidden)
 
     def _symbol_kind(self, section: Section) -> SymbolKind:
-        """Return the kind of the symbol, which its name and its section show.
+        """Labels that compilers make, such as `l_.str`, do not start with an underscore.
 
-        Labels that compilers make, such as `l_.str`, do not start with an underscore. On arm64, LLVM writes a label
-        such as `ltmp0` at the start of each section.
+        On arm64, LLVM writes a label such as `ltmp0` at the start of each section.
         """
         if self.name.startswith("ltmp"):
             return SymbolKind.SECTION

@@ -47,7 +47,7 @@ def sealed(
 
 
 class _Renaming:
-    """Changes to one object; `content` returns the changed object. The table of names gets the new names."""
+    """Changes to one object; `content` returns the changed object."""
 
     def __init__(self, file: MachoObject) -> None:
         self._file = macho = file.file
