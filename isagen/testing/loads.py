@@ -24,8 +24,7 @@ REPORT = "ISAGEN_TEST_REPORT"
 class Load:
     """A program or module that was loaded, and the `level` that it used.
 
-    `best` is the best level that CPU and OS support, as the program or module detected, and `file` the path of the
-    program or module; both are "" if unknown.
+    `best` is the best level that CPU and OS support, as the file detected. `best` and `file` are "" if unknown.
     """
 
     level: str
@@ -60,9 +59,8 @@ def run_with_level(
 def is_of_build(file: str, matrices: Iterable[Matrix]) -> bool:
     """Return whether a loaded file may be of the build of one of the `matrices`: no copy in both differs in code.
 
-    Installing and stripping do not change the code; other sources or options mostly do. The result is True for what
-    cannot be compared: a file that was deleted after it was loaded, and a binary that cannot be read. The result is
-    False if `file` is "".
+    Installing and stripping do not change the code; other sources or options mostly do. The result is True for a file
+    that was deleted after it was loaded and for a binary that cannot be read, and False for the name "".
     """
     path = Path(file)
     if file and not path.exists():
@@ -77,10 +75,7 @@ def is_of_build(file: str, matrices: Iterable[Matrix]) -> bool:
 
 
 def _same_code(one: Matrix, other: Matrix) -> bool:
-    """Return whether project and override variable are the same, and no copy that both matrices have differs in code.
-
-    The front of a whole module, which Python imports, contains no copy: nothing differs.
-    """
+    """Nothing differs in the front of a whole module, which Python imports: it contains no copy."""
     if (one.project, one.override) != (other.project, other.override):
         return False
     codes = [

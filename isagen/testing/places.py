@@ -29,9 +29,8 @@ ELSEWHERE = "`meson test` runs programs of a cross build by the exe_wrapper of i
 class Place:
     """A machine that runs programs: this one, or an emulator.
 
-    `name` is for messages. `before` is the emulator's command, which precedes a program's command. `lacks` maps each
-    feature that the machine lacks to its text for messages. `problem` is the reason why the machine runs no program of
-    the build, "" if it runs some.
+    `before` is the emulator's command, which precedes a program's. `lacks` maps each feature that the machine lacks to
+    its text for messages. `problem` is the reason why the machine runs no program of the build, "" if it runs some.
     """
 
     name: str
@@ -56,10 +55,7 @@ def lacking(features: str) -> Mapping[str, str]:
 
 
 def places(matrix: Matrix, emulated: bool) -> Iterator[Place]:
-    """Yield the places for a build in the order to try them: this CPU, unless `emulated`, then an emulator's models.
-
-    If the build is for another architecture, yield only a place with this problem.
-    """
+    """Yield places for a build in the order to try them: this CPU, unless `emulated`, then an emulator's models."""
     if matrix.cpu_family != this_cpu_family():
         problem = f"built for {matrix.cpu_family}, and this machine is {this_cpu_family()}: {ELSEWHERE}"
         yield Place("this CPU", problem=problem)

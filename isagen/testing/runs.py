@@ -49,10 +49,7 @@ def wanted_levels(matrices: Sequence[Matrix], names: Sequence[str]) -> list[str]
 def run_levels(
     where: str, matrices: Sequence[Matrix], levels: Sequence[str], command: Sequence[str], emulated: bool
 ) -> Iterator[Run]:
-    """Run `command` at each of the levels, and yield the result of each. `matrices` are those of the build `where`.
-
-    If `emulated`, no level runs on this CPU itself.
-    """
+    """Run `command` at each of the `levels` of the build `where`. If `emulated`, no level runs on this CPU itself."""
     for level in levels:
         found = [(matrix, of_level) for matrix in matrices if (of_level := matrix.level(level))]
         built = [(matrix, of_level) for matrix, of_level in found if of_level.verdict == BUILT]
@@ -115,9 +112,6 @@ def _run_at(
 
 
 def _is_inside(place: Place, built: Sequence[Matrix], load: Load) -> bool:
-    """Return whether a program or module may have run under the emulator of `place`, and not on this CPU.
-
-    It ran on this CPU if the level `load.best` needs a feature that the place lacks.
-    """
+    """Return False if level `load.best` needs a feature that `place` lacks: then the file ran on this CPU itself."""
     best = [row for matrix in built if (row := matrix.level(load.best))]
     return not any(place.problem_of(row) for row in best)
