@@ -17,10 +17,8 @@ from statistics import median
 # The key of the whole program, which replaces kernel sources if a benchmark prints no times of kernels, or if the
 # kernels form a whole module.
 PROGRAM = ""
-# The fewest rounds that give a confidence interval of `CONFIDENCE`.
-FEWEST = 6
-# The verdicts on a level: faster by more than the margin; slower by more than the margin; not faster by more than the
-# margin; or the confidence interval is too wide to tell.
+FEWEST = 6  # rounds that give a confidence interval of `CONFIDENCE`
+# Verdicts on a level: faster by more than the margin, slower by more than it, not faster by more than it, not certain.
 PAYS, SLOWER, NO_GAIN, UNDECIDED = "pays", "slower", "no gain", "undecided"
 SAME_CODE = "same code"  # the verdict if the copies of both levels have the same code, whatever the times
 CONFIDENCE = 0.95
@@ -40,9 +38,8 @@ class Timed:
 
 @dataclass(frozen=True)
 class Results:
-    """A measurement on this machine.
+    """A measurement on this machine. `levels` are the levels that are built, lowest first.
 
-    `levels` are the levels that are built, lowest first. `requires` maps each of them to the levels that it requires.
     `bytes` are the bytes that each copy adds to the program, by kernel source and level. `kernels` maps each measured
     kernel source to its times.
     """
@@ -55,10 +52,9 @@ class Results:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A level compared with the level `against`.
+    """A level that is `speedup` times as fast as the level `against`.
 
-    The level is `speedup` times as fast as `against`. The confidence interval of the speedup is from `low` to `high`.
-    `verdict` is `PAYS`, `SLOWER`, `NO_GAIN`, `UNDECIDED` or `SAME_CODE`.
+    The confidence interval of the speedup is from `low` to `high`.
     """
 
     against: str
@@ -82,7 +78,7 @@ def judge(levels: Sequence[str], requires: Mapping[str, Sequence[str]], timed: T
 
     A level is compared with the measured levels that could run in its place: on this machine, the next lower one that
     is kept; on others, the best kept one that it `requires`. A level is dropped if it was compared, and no comparison
-    shows that it pays or may pay. Other levels are kept. `margin` is the same as in `compare`.
+    shows that it pays or may pay. `margin` is the same as in `compare`.
     """
     times, code = timed.seconds, timed.code
     verdicts = [Judged(levels[0], True)]
@@ -129,10 +125,7 @@ def _outside(count: int) -> int:
 
 @dataclass(frozen=True)
 class Advice:
-    """The verdicts on the levels of one kernel, or of the whole program if `source` is `PROGRAM`.
-
-    `bytes` maps levels to the bytes of their copies, as in `Results`. `unmeasured` is the same as in `Timed`.
-    """
+    """The verdicts on the levels of one kernel, or of the whole program if `source` is `PROGRAM`."""
 
     source: str
     levels: tuple[Judged, ...]

@@ -24,8 +24,7 @@ from .judge import PROGRAM, Results, Timed
 LINE = re.compile(r"^[ \t]*(\S+?):?[ \t]+([-+]?\d*\.?\d+\.?(?:e[-+]?\d+)?)(?:[ \t]*s)?[ \t]*\r?$", re.MULTILINE)
 # A function that shows the progress; its arguments are the name of a run, the run's number, and the number of runs.
 Show = Callable[[str, int, int], None]
-# A function that returns the kernel source that a name in the benchmark's lines means, as `source_of` does.
-SourceOf = Callable[[str], str | None]
+SourceOf = Callable[[str], str | None]  # `source_of` for one matrix
 
 
 def only_matrix(where: str) -> Matrix:
@@ -118,10 +117,7 @@ def _check_loads(command: Sequence[str], level: str, matrix: Matrix) -> None:
 
 
 def _unmeasured(matrix: Matrix, source: str, names: Collection[str]) -> tuple[str, ...]:
-    """Return the stubs of a kernel source that none of `names`, the names in the benchmark's lines, means.
-
-    If a name means the source itself, no stub is returned.
-    """
+    """Return the stubs of a kernel source that none of `names` means; none if one of these means the source itself."""
     kernel = next((kernel for kernel in matrix.kernels if kernel.source == source), None)
     if kernel is None or any(f"/{source}".endswith(f"/{name}") for name in names):
         return ()
@@ -154,10 +150,9 @@ def run_rounds(
 ) -> dict[str, dict[str, tuple[float, ...]]]:
     """Run `command` at each of the `levels` in each round; return seconds of each round by kernel source and level.
 
-    The environment `variable` selects the level. Names in the benchmark's lines are added to `sources`, each with what
-    `source_of` returns. One more round comes first, which only warms up caches and is not counted. Each round begins
-    with another level than the round before. Raises `ProjectError` if the command fails, prints a time that is not more
-    than 0, or does not print times of the same kernels in all runs.
+    Names in the benchmark's lines are added to `sources`, each with what `source_of` returns. One more round comes
+    first, which only warms up caches and is not counted. Raises `ProjectError` if the command fails, prints a time that
+    is not more than 0, or does not print times of the same kernels in all runs.
     """
     times: dict[str, dict[str, list[float]]] = {}
     timed: set[str] | None = None
