@@ -69,7 +69,6 @@ def _levels(config: pytest.Config) -> list[str]:
 
 
 def _introspected(config: pytest.Config) -> Sequence[Any]:
-    """Return the attribute `isa` of each module that `isa_modules` names in pytest's configuration."""
     names: list[str] = config.getini(INI)
     if not names:
         message = f"the fixture isa_level needs {INI} in pytest's configuration: {INI} = fastdot._core"

@@ -75,8 +75,6 @@ def sealed(
 
 
 class _Renaming:
-    """Changes of names in one object; `content` returns the changed object."""
-
     def __init__(self, file: CoffObject) -> None:
         self._coff = coff = file.file
         self._data = bytearray(coff.data[: coff.strings_at])

@@ -47,8 +47,6 @@ def sealed(
 
 
 class _Renaming:
-    """Changes to one object; `content` returns the changed object."""
-
     def __init__(self, file: MachoObject) -> None:
         self._file = macho = file.file
         self._data = bytearray(macho.data)
