@@ -33,8 +33,7 @@ def answer(
     project's root, relative to the fragment's folder. `precompiled` are the languages with a precompiled header.
 
     The key `copied` lists the sources of the project whose text is in their copies. `emitted` lists the outputs of the
-    step emit: the dispatch source, a whole module's front, and the copies. `sealed` lists the outputs of the step seal:
-    the source of stubs, the registrations of each level, and, if levels are sealed, the sealed objects.
+    step emit, and `sealed` those of the step seal.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]
@@ -62,11 +61,6 @@ def answer(
 
 
 def _units(build: Build, folder: str, precompiled: Sequence[str]) -> Values:
-    """Return the keys `emitted` and `units` (names, lowest level first), and the keys of each unit.
-
-    The keys of a unit give the range of its copies in `emitted`, its languages with a precompiled header, and its
-    arguments for each language.
-    """
     plan = build.plan
     emitted = [*build.sources]
     values: Values = {

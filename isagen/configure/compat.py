@@ -29,7 +29,6 @@ def compat_texts(compat: Sequence[str], table: Table) -> dict[str, str]:
 
 
 def _aten_name(defines: Sequence[str]) -> str:
-    """Return the highest of ATen's levels that the macros of a level define; DEFAULT if they define none."""
     for name in ("AVX512", "AVX2", "SVE256", "SVE128"):
         if f"CPU_CAPABILITY_{name}" in defines:
             return name

@@ -70,7 +70,6 @@ def answer_fragment(words: Iterable[str]) -> int:
 
 
 def _write_depfile(arguments: Arguments, inputs: Iterable[Path]) -> None:
-    """Write the depfile: ninja configures again if one of the `inputs` changes."""
     if "depfile" in arguments.once:
         depfile = Path(arguments.once["depfile"])
         names = " ".join(path.as_posix().replace("$", "$$").replace(" ", "\\ ") for path in inputs)
@@ -134,8 +133,7 @@ def configure(request: Request) -> tuple[str, tuple[Path, ...]]:
 def _editor(request: Request, table: Table, plan: Plan) -> list[str]:
     """Return the level of the Meson option isa_editor, then the flags to leave out of compile_commands.json.
 
-    clangd refuses flags that only GCC knows. The list is empty if the option is empty or `none`. Raises `ConfigError`
-    for an unknown level.
+    clangd refuses flags that only GCC knows.
     """
     word = request.editor.strip()
     if word.casefold() in ("", "none"):
@@ -147,9 +145,6 @@ def _editor(request: Request, table: Table, plan: Plan) -> list[str]:
 
 
 def _check(request: Request, config: Config) -> None:
-    """Raise `KernelError` for a missing kernel source, and `ConfigError` for a bad name of a set, and for `withhold` in
-    a set that is a whole module.
-    """
     if config.withhold and request.module:
         raise ConfigError(
             "a whole module cannot use it: its level is selected by generated code alone",
@@ -173,7 +168,6 @@ def _check(request: Request, config: Config) -> None:
 
 
 def _build(request: Request, config: Config, table: Table, limit: Limit, cache: Cache) -> Build:
-    """Return the build. The compilers are probed unless objects are opaque."""
     optimization = _optimization(request)
     if limit.opaque:
         verdicts = limited_verdicts(table, request.compilers, limit)
@@ -233,8 +227,7 @@ def native_levels(
 ) -> Mapping[str, tuple[str, ...]] | None:
     """Return the features that this machine's CPU or OS lacks, by level; None if isa_levels does not contain `native`.
 
-    If only the lowest level is built, the result is empty. Otherwise, raises `ConfigError` if the program is for
-    another system or processor than this machine's.
+    Raises `ConfigError` unless the build is for this machine's system and processor, or has only the lowest level.
     """
     if NATIVE not in map(str.casefold, level_words([request.levels])):
         return None
@@ -256,7 +249,6 @@ def native_levels(
 
 
 def _optimization(request: Request) -> str:
-    """Return the optimization and vectoriser options of the C++ compiler, or, without it, of the first compiler."""
     compiler = next((one for one in request.compilers if one.language == "cpp"), request.compilers[0])
     options = request.optimization, compiler.args
     return " ".join((optimization_of(*options), *vectoriser(compiler.id, *options)))
@@ -271,11 +263,6 @@ def _relative(path: Path, start: Path) -> str:
 
 
 def _copy_options(request: Request, limit: Limit) -> CopyOptions:
-    """Return the options of all copies: they add include folders, disable LTO and unique symbols, vectorise, map paths.
-
-    Most copies include their sources, by paths such as isagen/../../k.cpp. In `__FILE__` and debug information,
-    -ffile-prefix-map turns this path into ../k.cpp, the path from the build folder's root, as for other sources.
-    """
     if limit.foreign:
         return CopyOptions("-I")
     folder = _relative(request.output, request.build_root)
@@ -296,6 +283,8 @@ def _copy_options(request: Request, limit: Limit) -> CopyOptions:
                 continue
             if compiler.language == "cpp" and compiler.id == "gcc":
                 flags["cpp"] += (NO_UNIQUE,)
+            # Most copies include their sources by paths like isagen/../../k.cpp. In `__FILE__` and debug information,
+            # this option turns them into ../k.cpp, from the build folder's root, as for other sources.
             if can_map and compiler_family(compiler.id) in ("gcc", "clang"):
                 flags[compiler.language] += compiler.spelled([f"-ffile-prefix-map={folder}/{up}="])
     return CopyOptions("/I" if msvc else "".join(request.compilers[-1].spelled(["-iquote"])), flags)

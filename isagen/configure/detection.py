@@ -19,9 +19,8 @@ def detection_values(
 ) -> Mapping[str, Any]:
     """Return the values of the templates. Masks and maxima are texts: unsigned numbers in C.
 
-    `baseline` are the features that all code of the build may use, and `unreported` those that the system does not
-    report. The generated code checks the baseline's and the levels' features, except those of the baseline that are
-    unreported. It reads each source of features into a word.
+    `baseline` are the features that all code of the build may use. Those of them that the system does not report,
+    `unreported`, are not checked.
     """
     unchecked = {*baseline}.intersection(unreported)
     baseline = [name for name in baseline if name not in unchecked]
@@ -108,7 +107,6 @@ def _number(value: int) -> str:
 
 
 def _permission(features: Features, names: Iterable[str]) -> int:
-    """Return the number of the OS permission that one of the features `names` needs; -1 if none needs one."""
     for name in names:
         state = features.features[name].state
         if state is not None and (number := features.states[state].permission) is not None:

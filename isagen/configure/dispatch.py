@@ -37,9 +37,7 @@ NO_REGISTERS = "generic"
 def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], dict[str, str]]:
     """Return the generated headers and the generated sources, by name.
 
-    The dispatch source contains the matrix and, if code of the processor can be decoded, the record for the audit. The
-    source of stubs, which is left out if no kernel is built, contains marks, which the step seal replaces. The front of
-    a whole module loads the best level's module.
+    The source of stubs contains marks, which the step seal replaces.
     """
     plan, foreign = build.plan, build.limit.foreign
     values = _values(build, table)
@@ -75,10 +73,6 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], dict[str
 
 
 def _values(build: Build, table: Table) -> Mapping[str, Any]:
-    """Return the values of the templates of the dispatch header and source, the source of stubs, and the front.
-
-    `suffix` makes the symbols of functions unique, because several projects may be linked into one program.
-    """
     plan, limit = build.plan, build.limit
     processor = table.features.processor
     if limit.foreign:  # C that every compiler accepts cannot detect the CPU: the lowest level requires nothing
@@ -92,7 +86,7 @@ def _values(build: Build, table: Table) -> Mapping[str, Any]:
         "kernels": any(plan.copies()),
         "table": plan.table,
         **override_values(plan),
-        "suffix": symbols_suffix(build.record.project, plan.kernel_set),
+        "suffix": symbols_suffix(build.record.project, plan.kernel_set),  # a program may link several projects
         **detection,
         "withhold": plan.withhold,
         "stubs_mark": STUBS_MARK,
@@ -107,15 +101,11 @@ def _values(build: Build, table: Table) -> Mapping[str, Any]:
 
 
 def _note(array: str, binary_format: str, mark: str) -> dict[str, str]:
-    """Return the values of a note: the name of its C array, its template, and the mark in place of its bytes."""
     return {"array": array, "template": f"{binary_format}/record.c.j2", "mark": mark}
 
 
 def _unchecked_macros(level: LevelRow, features: Features) -> list[dict[str, str]]:
-    """Return the features that `level` does not check, with C conditions on macros.
-
-    A condition is true if the compiler has turned the feature on. Features that are `never_required` are left out.
-    """
+    """Return the features that `level` does not check, each with a C condition: whether the compiler turned it on."""
     return [
         {"name": feature.name, "condition": f"defined({name})" + (f" && {name} == {value}" if compared else "")}
         for feature in features.features.values()
@@ -143,8 +133,7 @@ def override_values(plan: Plan) -> Mapping[str, Any]:
 def _meaning(meaning: str, plan: Plan, always: bool) -> dict[str, Any]:
     """Return what LEVEL or -LEVEL means: `allowed`, a mask of levels, and `asked`, the index of the level asked for.
 
-    The program warns if the CPU does not support the level asked for. `asked` is -1 for -LEVEL, and with `always`,
-    which is true if every value of the variable has this meaning.
+    The program warns if the CPU does not support the level asked for.
     """
     names = [level.name for level in plan.levels]
     if meaning.startswith("-"):

@@ -30,8 +30,7 @@ def choose_table(name: str, cpu_family: str, folder: Path, where: str) -> tuple[
 
     If the table `name` is for another architecture, return its counterpart for `cpu_family`, such as aten-arm64 for
     aten; if there is no counterpart, return the default table with only its lowest level. A `name` may be a path,
-    relative to `folder`; the counterpart of own.toml is own-arm64.toml in the same folder. `where` names the setting in
-    messages.
+    relative to `folder`; the counterpart of own.toml is own-arm64.toml in the same folder.
     """
     default = load_table(processor_of_family(cpu_family).name, folder, where)
     shown = "32-bit x86" if cpu_family == "x86" else cpu_family
@@ -64,8 +63,7 @@ def limit_of(
 ) -> Limit:
     """Return the limit of a build with `compilers` for Meson's `system`.
 
-    `system` is None if only compilers are known. `no_table` is the reason that `choose_table` returns. With
-    `whole_module`, the kernels form an extension module.
+    `system` is None if only compilers are known. `no_table` is the reason that `choose_table` returns.
     """
     compilers = [compiler for compiler in compilers if compiler.language != "fortran"]
     for compiler in compilers:
@@ -95,7 +93,6 @@ def limit_of(
 
 
 def _is_read(compiler: Compiler, system: str | None) -> bool:
-    """Return whether isagen reads the objects that a compiler writes, and `system`, if given, uses their format."""
     written = format_under(compiler.baseline_macros)
     return written is not None and (system is None or system in written.systems)
 
@@ -111,7 +108,7 @@ def without_refused_args(
 ) -> tuple[Config, list[str]]:
     """Return the configuration without the `args` that a compiler of `kernels` refuses, and warnings about them.
 
-    Nothing is removed if the `limit` has no reason, that is, if every level is tried.
+    Nothing is removed if every level is tried, that is, if the `limit` has no reason.
     """
     by_language = {compiler.language: compiler for compiler in compilers}
     entries, warnings = dict(config.kernels), []
@@ -140,10 +137,7 @@ def family_of(compilers: Iterable[Compiler], otherwise: str) -> str:
 
 
 def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple[Table, Limit]:
-    """Return the table and the limit of a build with `compiler`, whose macros determine the architecture.
-
-    `folder` and `where` are those of `choose_table`.
-    """
+    """Return the table and the limit of a build with `compiler`, whose macros determine the architecture."""
     family = family_of([compiler], "the processor of this compiler")
     chosen, reason = choose_table(table, family, folder, where)
     return chosen, limit_of(None, [compiler], reason)
@@ -152,8 +146,7 @@ def limits_of(compiler: Compiler, table: str, folder: Path, where: str) -> tuple
 def sealing_of(suffix: str, wanted: bool, limit: Limit, fold: bool) -> Sealing:
     """Return how the levels of a set of kernels are sealed.
 
-    `wanted` is false if the Meson option isa_seal switches sealing off. The `suffix` of the set's symbols is unique in
-    a program. With `fold`, equal copies are linked once.
+    The `suffix` of the set's symbols is unique in a program. With `fold`, equal copies are linked once.
     """
     if not wanted:
         return Sealing(reason="switched off by the Meson option isa_seal")

@@ -89,10 +89,9 @@ def audit_warnings(audit: LinkAudit, processor: Processor) -> Iterator[str]:
 def audit_values(request: Request, audit: LinkAudit, folder: str, plan_file: str) -> dict[str, list[str]]:
     """Return the part of the answer about links. `folder` is the fragment's output folder, from the build folder.
 
-    `link_args` enable the audit, and link the Fortran run-time library. They name the folder of scripts by a relative
-    path, because Meson copies them to pkg-config files. Each of `proof_languages` has a test link. It also gets
-    `link_proof`, with the absolute path, because Meson runs it in another folder. `audits` is empty if no link is
-    audited.
+    `link_args` name the folder of scripts by a relative path, because Meson copies them to pkg-config files. The test
+    link of each of `proof_languages` also gets `link_proof`, with the absolute path, because Meson runs it in another
+    folder.
     """
     scripts, compilers = linkers_folder(plan_file, audit.mode), request.compilers
     return {
@@ -104,7 +103,6 @@ def audit_values(request: Request, audit: LinkAudit, folder: str, plan_file: str
 
 
 def _linkers_of(compiler: Compiler) -> dict[str, str]:
-    """Return the paths of the linkers that a compiler may call, by name. The compiler is run once for each name."""
     names = set(KNOWN_LINKERS)
     for folder in os.get_exec_path():
         with suppress(OSError):
@@ -125,7 +123,6 @@ def write_scripts(audit: LinkAudit, output: Path, plan_file: str) -> None:
 
 
 def _libraries(compilers: Sequence[Compiler]) -> list[str]:
-    """Return, in a list, the argument that links the Fortran run-time library; [] if no compiler needs it."""
     for compiler in compilers:
         if compiler.language == "fortran" and compiler.id == "gcc":
             path = Path(compiler.run([f"-print-file-name=lib{RUNTIME}.so"]).out.strip())

@@ -56,8 +56,7 @@ class Request:
 
     `config` is the path of isa.toml, and `output` the folder that the files for the build are written to. `kernels` are
     relative to `project_root`; `generated` maps generated kernels to paths relative to `build_root`. `other_kernels`
-    are the kernels of other sets. `levels`, `require`, `audit` and `editor` are the Meson options isa_levels,
-    isa_require, isa_audit and isa_editor. `kernel_set` is the set's name in files and symbols: this name is unique in a
+    are the kernels of other sets. `kernel_set` is the set's name in files and symbols: this name is unique in a
     project. `config_set` is the set's name in isa.toml, and `sets` are the names of the fragment's sets. `module` names
     the extension module that the kernels form, and is "" for kernels behind stubs. `precompiled` are the languages with
     a precompiled header. `reached` is false if the compilers do not call isagen's scripts in the linker's place.
@@ -205,10 +204,7 @@ def check_sets(sets: Mapping[str, Mapping[str, Sequence[str]]], config: Path) ->
 
 
 def _kernels(of_set: Mapping[str, Sequence[str]], source_root: str, project_root: str) -> list[str]:
-    """Return the kernels of a set, relative to the project's root.
-
-    Meson's paths are relative to `source_root`, which is the root of the outermost project.
-    """
+    """Return the kernels' paths from the project's root; Meson's are from `source_root`, the outermost project's."""
     paths = (os.path.relpath(os.path.join(source_root, path), project_root) for path in of_set.get("kernel", ()))
     return [*(path.replace(os.sep, "/") for path in paths), *of_set.get("generated", ())]
 
