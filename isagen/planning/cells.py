@@ -1,8 +1,6 @@
 """Leaves out copies that the verdicts of probes allow, but that nothing needs, and adds shims.
 
-Of the levels that the baseline contains, only the lowest and the highest are built. A whole module is not built at a
-level at which one of its sources is not. A copy that cannot register its functions, such as a Fortran one, gets a shim:
-a C source that registers them.
+A copy that cannot register its functions, such as a Fortran one, gets a shim: a C source that registers them.
 """
 
 from __future__ import annotations
@@ -91,7 +89,7 @@ def whole_levels(rows: Sequence[KernelRow]) -> list[KernelRow]:
 
 
 def with_shim(source: str, cell: Cell) -> Cell:
-    """Return a `cell` of a kernel for which isa.toml registers functions; with a shim if its copy cannot use macros."""
+    """Return a `cell` with a shim if its copy cannot use macros; for kernels whose functions isa.toml registers."""
     if not cell.copy or takes_macros(source):
         return cell
     name = cell.copy.rpartition(f".{cell.level}.")[0]

@@ -24,7 +24,6 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 WORD = re.compile(r"[A-Za-z0-9_.+-]+\Z")
 WILDCARD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 FUNCTION = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*\Z", re.ASCII)
-# The override variable (None: the table's; "": no variable), and its aliases.
 Override = tuple[str | None, tuple[Alias, ...]]
 
 
@@ -48,8 +47,7 @@ class Config:
     With `fold`, a copy with the same code as a lower level's is left out of the link. `withhold` names the project's
     function that may withhold features of a CPU at run time, "" if there is none. The keys of `kernels` are paths and
     patterns of paths. The levels in `aliases` are not yet checked against the table. `levels_key` and `aliases_key` are
-    the keys of isa.toml that give `levels` and `aliases`: a set's or the project's. `sets` maps each set that has an
-    entry to its settings.
+    the keys of isa.toml that give `levels` and `aliases`: a set's or the project's.
     """
 
     path: Path
@@ -67,9 +65,8 @@ class Config:
     aliases_key: str = "override_aliases"
 
     def of_set(self, name: str, names: Sequence[str]) -> Config:
-        """Return the settings of the set `name`. `names` are the names of all sets.
+        """Return the settings of the set `name`, one of `names`. Without isa_sets, `name` is "" and `names` is empty.
 
-        Without isa_sets, `names` is empty and `name` is "".
         Raises `ConfigError` if isa.toml has an entry for a set that is not in `names`.
         """
         for other in self.sets:
@@ -126,10 +123,7 @@ def load_config(path: Path) -> Config:
 
 
 def _of_set(name: str, section: Section, top: Section, project: Config) -> Config:
-    """Return the settings of a set of kernels: those of its section, and the `project`'s for the rest.
-
-    `top` contains the project's own keys.
-    """
+    """Return the settings of a set of kernels: those of its section, and the `project`'s for the rest."""
     override, aliases = _override(section, top)
     levels = section.strings("levels", project.levels)
     own = {key: f"sets.{name}.{key}" for key in ("levels", "override_aliases") if key in section}
@@ -145,7 +139,6 @@ def _of_set(name: str, section: Section, top: Section, project: Config) -> Confi
 
 
 def _register(kernel: Section) -> Mapping[str, str]:
-    """Return the functions that the entry `kernel` registers, by stub. Raises `ConfigError`, for a bad header too."""
     section = kernel.section("register")
     functions: dict[str, str] = {}
     for name, value in section.texts().items():
@@ -179,10 +172,7 @@ def _expanded(stub: str, function: str) -> Iterator[tuple[str, str]]:
 
 
 def _override(top: Section, project: Section | None = None) -> Override:
-    """Return the override variable and its aliases. If several aliases are set at run time, the first of them counts.
-
-    `top` is the project's section, or a set's. A key that a set's section lacks is read from `project`.
-    """
+    """Return the override variable and its aliases. A key that a set's section, `top`, lacks is read from `project`."""
     keys = "override", "override_aliases"
     given, with_aliases = (top if project is None or key in top else project for key in keys)
     override = given.string("override", None)
@@ -216,7 +206,6 @@ def _check_variable(section: Section, key: str, name: str) -> None:
 
 
 def _allow(audit: Section) -> tuple[Allowance, ...]:
-    """Read the allowances: patterns of functions about which the audit reports nothing, each with its reason."""
     allowances = []
     for entry in audit.tables("allow"):
         allowance = entry.record(Allowance)

@@ -47,9 +47,7 @@ def matches(pattern: str, source: str) -> bool:
 def check_kernels(kernels: Sequence[str], config: Config, other_kernels: Sequence[str] = (), module: str = "") -> None:
     """Raise `KernelError` for a kernel that cannot be built, and `ConfigError` for wrong settings or a wrong `module`.
 
-    Settings are wrong if they apply to no kernel of any set, or register functions in a way that cannot work. `module`
-    is the name of the extension module that the kernels form, "" if they form none: it needs a valid name and a source.
-    `other_kernels` are the kernels of other sets.
+    Settings are wrong if they apply to no kernel of any set, or register functions in a way that cannot work.
     """
     if module and not VARIABLE.match(module):
         remedy = "use letters, digits and _, and a letter or _ first; isa_subdir names its package's folder"
@@ -101,9 +99,8 @@ def _check_register(source: str, settings: Settings) -> None:
 def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
     """Return a unique name for the copies of each kernel.
 
-    The name is the kernel's file name, preceded by as many of its folders as distinguish it from other kernels. If even
-    all of them do not, a number comes before them. The set's name comes first, because the copies of all sets are in
-    one folder.
+    The name is the kernel's file name, preceded by as many of its folders as distinguish it from other kernels. The
+    set's name comes first, because the copies of all sets are in one folder.
     """
     start = f"{kernel_set}." if kernel_set else ""
     names = {source: posixpath.basename(source) for source in kernels}

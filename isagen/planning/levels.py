@@ -36,10 +36,9 @@ def select_levels(
     level on, and `-NAME` switches it off; the name of another architecture's level selects nothing. The word `native`
     switches on the levels that the build machine supports; the argument `native` maps levels to the features that this
     machine lacks, and is None if the word is not allowed. An empty list, or one that starts with `-NAME`, starts from
-    `all`. Words are separated by spaces or commas, and their case is ignored. With `lowest_too`, the lowest level is
-    always on; otherwise a list that starts with `NAME` starts from no level. Messages call the list `where`. Raises
-    `ConfigError` for an unknown or forbidden word, for both `NAME` and `-NAME`, and with `lowest_too` for `-NAME` of
-    the lowest level.
+    `all`. With `lowest_too`, the lowest level is always on; otherwise a list that starts with `NAME` starts from no
+    level. Case is ignored. Raises `ConfigError` for an unknown or forbidden word, for both `NAME` and `-NAME`, and with
+    `lowest_too` for `-NAME` of the lowest level.
     """
     tokens = level_words(words)
     lowered = [token.casefold() for token in tokens]
@@ -71,8 +70,7 @@ def select_levels(
 def level_named(word: str, table: Table, where: str, *keywords: str, minus: bool = False) -> str:
     """Return the table's spelling of the level `word`, whose case is ignored; "" for a level of another architecture.
 
-    With `minus`, the word and the result may be -LEVEL. Raises `ConfigError` for an unknown level. The error may
-    suggest one of the `keywords` that are valid at `where`.
+    With `minus`, the word and the result may be -LEVEL. Raises `ConfigError` for an unknown level.
     """
     sign = "-" if minus and word.startswith("-") else ""
     name = word.removeprefix(sign)
@@ -116,9 +114,8 @@ def aliases_of(config: Config, table: Table, override: str) -> tuple[Alias, ...]
 def check_required(plan: Plan, words: str, table: Table, limit: str) -> None:
     """Raise `ConfigError` if a level that `words` require is built for no kernel, or is unavailable for one.
 
-    The words are those of `select_levels`; without words, no level is required. A required level of another
-    architecture is an error, because it is never built. `limit` is the reason why only the lowest level is built, "" if
-    every level is tried.
+    A required level of another architecture is an error, because it is never built. `limit` is the reason why only the
+    lowest level is built, "" if every level is tried.
     """
     tokens = level_words([words])
     required = select_levels(tokens, table, REQUIRE) if tokens else frozenset()

@@ -1,7 +1,4 @@
-"""Planning: the levels at which each kernel is built, with their flags, and the reasons why others are not built.
-
-This module reads and writes no file.
-"""
+"""Planning: the levels at which each kernel is built, with their flags, and the reasons why others are not built."""
 
 from __future__ import annotations
 
@@ -35,10 +32,7 @@ NO_SOURCE = "by isa.toml: no kernel source is for it"
 
 @dataclass(frozen=True)
 class CopyOptions:
-    """Options of copies and shims at all levels: `flags` by language, and `include_option`, which precedes a folder.
-
-    For Fortran, -I precedes a folder.
-    """
+    """Options of copies and shims at all levels: `flags` by language, and `include_option`, which precedes a folder."""
 
     include_option: str = "-iquote"
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -63,12 +57,11 @@ def make_plan(
 ) -> Plan:
     """Return the plan of `kernels`, which are paths from the project's root.
 
-    `option_levels` is the Meson option isa_levels. `verdicts` are the probe's, by (level, language). `source_root` is
-    the path of the project's root from the build folder's root. `generated` maps each kernel that the build generates
-    to its path from the build folder's root. `other_kernels` are the kernels of other sets. `sealed` is false if
-    objects need a seal and get none. `module` names the extension module that the kernels form; it is "" for stubs.
-    `baseline` are the features that code without a level's flags may use. `native`, if isa_levels contains this word,
-    maps each level to features that the build machine lacks. Raises `ConfigError` and `KernelError`.
+    `verdicts` are the probe's, by (level, language). `source_root` is the path of the project's root from the build
+    folder's root. `generated` maps each kernel that the build generates to its path from the build folder's root.
+    `sealed` is false if objects need a seal and get none. `module` is "" for kernels behind stubs. `baseline` are the
+    features that code without a level's flags may use. `native`, if isa_levels contains this word, maps each level to
+    features that the build machine lacks. Raises `ConfigError` and `KernelError`.
     """
     check_kernels(kernels, config, other_kernels, module)
     names, generated = copy_names(kernels, kernel_set), generated or {}
@@ -139,13 +132,11 @@ def _cells(
 
 
 def _disabled(words: Iterable[str], table: Table, where: str, lowest_too: bool = True, by: str = "") -> dict[str, Cell]:
-    """Return the cells of the levels that the `words` of a setting at `where` switch off; `by` is a field of `Cell`."""
     selected = select_levels(words, table, where, lowest_too)
     return {level: Cell(level, DISABLED, f"by {where}", by=by) for level in table.names() if level not in selected}
 
 
 def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] | None) -> dict[str, Cell]:
-    """Return the cells of the levels that the Meson option isa_levels switches off; `native` is that of `make_plan`."""
     selected = select_levels((words,), table, OPTION, native=native)
     why = {level: f": this CPU or OS lacks {' '.join(names)}" for level, names in (native or {}).items() if names}
     named, own = ({name.upper() for name in names} for names in (level_words((words,)), table.names()))
@@ -156,7 +147,7 @@ def _by_packager(words: str, table: Table, native: Mapping[str, Sequence[str]] |
 
 
 def _cell(level: str, verdict: Verdict, flags: tuple[str, ...], name: str) -> Cell:
-    """Return the cell of a kernel at one level. The copy of a kernel named a.cpp is a.cpp.AVX2.cpp at AVX2."""
+    """The copy of a kernel named a.cpp is a.cpp.AVX2.cpp at AVX2."""
     if not verdict.available:
         return Cell(level, UNAVAILABLE, verdict.reason)
     suffix = posixpath.splitext(name)[1]
@@ -166,10 +157,7 @@ def _cell(level: str, verdict: Verdict, flags: tuple[str, ...], name: str) -> Ce
 def _level_rows(
     table: Table, kernels: Sequence[KernelRow], verdicts: Mapping[tuple[str, str], Verdict]
 ) -> Iterable[LevelRow]:
-    """Yield the row of each level: the best verdict of a kernel at this level, the flags by language, the features.
-
-    The features are those that the table requires, and those that the flags of any language turn on.
-    """
+    """Yield the row of each level: the best verdict of a kernel at this level, the flags by language, the features."""
     languages = dict.fromkeys(kernel.language for kernel in kernels)
     lacking = (
         frozenset.intersection(*(lacking_levels(one, verdicts) for one in languages)) if languages else frozenset()
@@ -245,8 +233,7 @@ def _quote_folders(kernel: KernelRow, source_root: str) -> tuple[str, ...]:
     """Return the folders where copies look for quoted includes, from the build folder's root.
 
     Compilers search the folder of the file that contains an #include. So a copy that includes its source needs no
-    folder, unless the copy itself includes a header for registrations. For a generated source, these are its folder in
-    the build, and then the same folder in the project.
+    folder, unless the copy itself includes a header for registrations.
     """
     if kernel.included and not kernel.header:
         return ()
