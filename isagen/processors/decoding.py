@@ -116,12 +116,11 @@ class Instruction(Protocol):
 class Decoder(Protocol):
     """A decoder for the code of one processor. Each decoder is a subclass.
 
-    `name` is the name of the processor and of its features file, `abi` the conventions of the code, and `invalid` the
-    code of bytes that are no known instruction. `longest` is the size of the longest instruction in bytes, and
-    `jump_size` that of the largest entry of the PLT. `pad` matches what assemblers and linkers put between functions. A
-    function may start with data of `mark_size` bytes, which start with `mark`. If the loader `passes_features` to the
-    resolvers of ifuncs, each resolver counts as one that tests features. A call takes arguments from the
-    `argument_registers`, and preserves the `preserved_registers`.
+    `name` is the name of the processor and of its features file, and `invalid` the code of bytes that are no known
+    instruction. `longest` is the size of the longest instruction in bytes, and `jump_size` that of the largest entry of
+    the PLT. `pad` matches what assemblers and linkers put between functions. A function may start with data of
+    `mark_size` bytes, which start with `mark`. If the loader `passes_features` to the resolvers of ifuncs, each
+    resolver counts as one that tests features.
     """
 
     name: str

@@ -12,11 +12,7 @@ from .table import Table
 
 @dataclass(frozen=True)
 class Cpu:
-    """The result of detection.
-
-    `present` names the features that the CPU has, `saved` the states that the OS saves, and `refused` the states that
-    the OS refuses to the process.
-    """
+    """The result of detection: the OS saves the states in `saved`, and refuses those in `refused` to the process."""
 
     features: Features
     registers: Mapping[str, int]

@@ -35,8 +35,7 @@ class State:
 class Feature:
     """One CPU capability. A CPU has it if any of the conditions holds and the CPU also has the features `needs`.
 
-    `state` is the OS state that the feature needs. `macros` are those that compilers predefine for the feature, as NAME
-    or NAME=VALUE.
+    `macros` are those that compilers predefine for the feature, as NAME or NAME=VALUE.
     """
 
     name: str
@@ -83,8 +82,8 @@ class Features:
     The regular expression `cpu_macros` matches macros that name CPUs, without the `__` at their end. `never_required`
     are features, each with the reason, that a level requires only if it lists them, and not if its flags turn them on.
     `implied` maps a feature to other features, not among its `needs`, that every CPU with this feature has. `every_cpu`
-    maps Meson's name of a system to the features of all CPUs that run the system. `known_broken` are bugs of compilers.
-    With `oldest_cpu`, compilers write generated code for every CPU; without it, the project's flags apply.
+    maps Meson's name of a system to the features of all CPUs that run the system. With `oldest_cpu`, compilers write
+    generated code for every CPU; without it, the project's flags apply.
     """
 
     processor: Processor

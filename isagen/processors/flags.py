@@ -9,7 +9,6 @@ from ..model.errors import IsagenError, TableError
 from ..model.toml import Section
 
 DIALECTS = ("gnu", "msvc")  # the spellings of flags: by GCC and Clang, and by cl
-# Options whose value is the next argument.
 WITH_VALUE = ("--param", "-Xarch_host", "-Xassembler", "-Xclang", "-Xlinker", "-Xpreprocessor", "-include", "-mllvm")
 # Options of which only the last one counts: -march=A and -march=B, /arch:A and /arch:B.
 ONE_VALUE = re.compile(r"-m[a-z0-9-]+=|[-/]arch:")

@@ -29,12 +29,11 @@ class CpuChecks:
 class Instructions:
     """Facts for the audit about instruction sets and mnemonics, under the decoder's names.
 
-    `features` are the names of all features, in order. Every CPU of the architecture has the instruction sets `always`;
-    `names` maps other sets to features. `harmless` maps mnemonics to the reason why they need no check. `after` maps a
-    mnemonic to another one: in a function that contains both, the first needs no check. `checked` maps patterns of
-    names of the toolchain's functions to the reason why their instructions need no check. `nameless` maps
-    features to functions of the toolchain that check for the feature before they use it. Stripped files have no names
-    of these functions.
+    Every CPU of the architecture has the instruction sets `always`; `names` maps other sets to features. `harmless`
+    maps mnemonics to the reason why they need no check. `after` maps a mnemonic to another one: in a function that
+    contains both, the first needs no check. `checked` maps patterns of names of the toolchain's functions to the reason
+    why their instructions need no check. `nameless` maps features to functions of the toolchain that check for the
+    feature before they use it. Stripped files have no names of these functions.
     """
 
     features: tuple[str, ...] = ()

@@ -16,9 +16,8 @@ APPLE = "__apple_build_version__"  # Apple's Clang has other version numbers
 class KnownBroken:
     """A bug of a compiler that may affect code with a `feature`. The fields are keys in TOML.
 
-    `compiler` is the compiler's name in tables, and `versions` are ranges of its versions. If `macro` is given, only
-    compilers that predefine it have the bug. The `effect` "note" shows the bug, and warns if a kernel contains one of
-    the `words`; "leave out" makes levels that need the feature unavailable.
+    If `macro` is given, only compilers that predefine it have the bug. The `effect` "note" shows the bug, and warns if
+    a kernel contains one of the `words`; "leave out" makes levels that need the feature unavailable.
     """
 
     compiler: str

@@ -29,10 +29,7 @@ class Machine:
         return {}
 
     def read(self, source: Source) -> int:
-        """Return the value of a source on this machine; 0 if the machine lacks the source.
-
-        The method with the name of the source's kind reads it.
-        """
+        """Return the value of a source on this machine; 0 if the machine lacks the source."""
         return int(getattr(self, source.kind)(*source.place))
 
     def saves(self, state: Any) -> bool:

@@ -169,7 +169,6 @@ def _levels(top: Section, features: Features) -> tuple[Level, ...]:
 
 
 def _level(name: str, entry: Section, levels: Mapping[str, Section], features: Features) -> Level:
-    """Read a level, without the flags of the levels that it requires."""
     if not LEVEL_NAME.match(name):
         raise entry.fail(
             "", f"{name!r} cannot be a level's name", "use capitals, digits and single underscores: AVX512_BF16"
@@ -248,10 +247,7 @@ def _chosen(lower: Data, upper: Data, shown: str) -> Data:
 
 
 def _merged(lower: Data, upper: Data) -> Data:
-    """Return `lower` with the keys of `upper`, which replace those of `lower`.
-
-    But the lists `ignored_macros` and `known_broken` are joined, and each level and extra feature is merged key by key.
-    """
+    """Return `lower` updated by `upper`. Levels and extra features are merged key by key, and two lists are joined."""
     merged = {**lower, **upper}
     for group in ("ignored_macros", "known_broken"):
         if isinstance(lower.get(group), list) and isinstance(upper.get(group), list):

@@ -29,7 +29,6 @@ class Arm64Decoder(RowDecoder):
     key = 0xFFE00000
     # NOP, and zeros.
     pad = re.compile(rb"(?:\x1f\x20\x03\xd5|\x00+)*")
-    # Returns, traps and undefined instructions.
     ends = ("ret", "eret", "drps", "brk", "hlt", "udf")
 
     branch_target, is_call, written = staticmethod(branch_target), staticmethod(is_call), staticmethod(written)

@@ -35,7 +35,6 @@ class RiscvDecoder(RowDecoder):
     )
     # These convert between half and single precision, for which Zvfhmin is enough.
     of_halves = ("vfwcvt.f.f.v", "vfncvt.f.f.w")
-    # Returns from interrupts, and instructions that stop the program.
     ends = ("mret", "sret", "mnret", "ebreak", "c.ebreak", "unimp", "c.unimp")
 
     def __init__(self, abi: Abi) -> None:
@@ -136,7 +135,6 @@ class RiscvDecoder(RowDecoder):
         return self._of_address(word, at, addresses, fixed) if linked else NOTHING
 
     def _of_address(self, word: int, at: int, addresses: Addresses, fixed: bool) -> Found:
-        """Return the reference of an instruction that forms or uses an address, in a linked file."""
         written, upper, added, accessed = f.written(word), f.upper(word), f.added(word), f.access(word)
         if upper is not None:
             addresses.forget(written)

@@ -28,7 +28,6 @@ def opcode(word: int) -> int:
 
 
 SETS = 7  # bits 12 to 14 of VSETVLI, VSETIVLI and VSETVL
-# Opcodes of compressed instructions.
 C_ADDI4SPN, C_LW, C_LD, C_ZCB = 0x00, 0x04, 0x06, 0x08
 C_SW, C_SD = 0x0C, 0x0E
 C_ADDI, C_ADDIW, C_LI, C_LUI, C_ALU, C_J, C_BEQZ, C_BNEZ = 0x10, 0x12, 0x14, 0x16, 0x18, 0x1A, 0x1C, 0x1E

@@ -22,7 +22,6 @@ class S390xDecoder(RowDecoder):
     key = 0xFF00000000FF
     # Branches that are never taken, and zeros.
     pad = re.compile(rb"(?:\x07[\x00-\x0f]|\x47\x00\x00\x00|\xc0\x04\x00{4}|(?:\x00\x00)+)*")
-    # Instructions that stop the program.
     ends = ("trap2", "trap4", "illegal")
 
     branch_target, is_call = staticmethod(f.branch_target), staticmethod(f.is_call)
@@ -77,10 +76,7 @@ class S390xDecoder(RowDecoder):
 
 
 def _unknown(word: int, operation: int) -> Kind | None:
-    """Return the kind of a call or jump whose target is not followed; None for other instructions.
-
-    A jump under a condition counts as a call, as control may go on.
-    """
+    """A jump under a condition counts as a call, as control may go on."""
     if operation in f.OLD_CALLS:
         return Kind.CALL_UNKNOWN if f.is_call(word) else None
     if operation == f.BSM:
@@ -93,7 +89,6 @@ def _unknown(word: int, operation: int) -> Kind | None:
 
 
 def _of_address(word: int, operation: int, at: int, addresses: Addresses, linked: bool) -> Found:
-    """Return the reference of an instruction that forms an address or accesses memory at one."""
     written, first = f.written(word), f.first_register(word)
     place = None
     if word >> 40 in (0xC4, 0xC6) or operation == f.LARL:

@@ -109,7 +109,6 @@ class X86Decoder(Decoder):
                 yield Reference(instruction.ip, instruction.next_ip, kind, target)
 
     def _kind(self, instruction: iced_x86.Instruction) -> Kind:
-        """Return the kind of an instruction's reference to memory relative to RIP."""
         if instruction.mnemonic == Mnemonic.LEA:
             return Kind.ADDRESS
         to_register = instruction.op0_kind == OpKind.REGISTER
@@ -202,7 +201,6 @@ class X86Decoder(Decoder):
 
     @staticmethod
     def _place(instruction: iced_x86.Instruction, bases: Mapping[int, int]) -> int | None:
-        """Return the address of an operand in memory; None if it is unknown."""
         if instruction.is_ip_rel_memory_operand:
             return instruction.ip_rel_memory_address
         base = bases.get(instruction.memory_base) if instruction.memory_base else 0

@@ -81,7 +81,6 @@ class X86Machine(Machine):
         return self.cpuid(leaf, subleaf)[REGISTERS.index(register)]
 
     def _last(self, leaf: int) -> int:
-        """Return the highest basic leaf, or the highest extended leaf if `leaf` is extended."""
         if leaf < EXTENDED:
             return self.cpuid(0, 0)[0]
         last = self.cpuid(EXTENDED, 0)[0]

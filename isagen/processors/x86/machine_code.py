@@ -60,7 +60,6 @@ MICROSOFT_64 = MachineCode(
     ),
     bytes.fromhex(_XGETBV_64),  # the index is in ecx
 )
-# The code for the calling convention of this x86-64 process.
 OWN = MICROSOFT_64 if sys.platform in ("win32", "cygwin") else SYSTEM_V_64
 
 
