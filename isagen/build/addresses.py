@@ -42,12 +42,7 @@ class LevelAddresses:
         )
 
     def private_names(self) -> frozenset[str]:
-        """Return the names that are private to the level, except those of weak constants that point to no code.
-
-        They are the names of code, of Fortran modules' variables, of `initialised_variables`, and of data that points
-        to code, such as vtables. Names of registrations and of mergeable variables that all levels share are not
-        private.
-        """
+        """Return the names that are private to the level, except those of weak constants that point to no code."""
         names = set(self.initialised_variables)
         registrations = self._kernel_prefix, self._without_prefix
         for name, definitions in self._definitions.items():
@@ -68,10 +63,7 @@ class LevelAddresses:
                 yield symbol
 
     def _code_behind(self, targets: PointerTargets) -> str:
-        """Return the name of the first code that pointers lead to, directly or through other data; "" if there is none.
-
-        The code is a function of the level, or has a name that the level takes from a lower one.
-        """
+        """Return the name of the first code that pointers lead to, directly or through other data; "" without one."""
         seen: set[str] = set()
         waiting = [targets]
         while waiting:
@@ -89,10 +81,7 @@ class LevelAddresses:
         return ""
 
     def check(self, source: str, compiled: Compiled, registers_ordinary: bool = False) -> None:
-        """Raise `BuildError` if the object of a kernel `source` breaks the address rule, or defines a Python module.
-
-        With `registers_ordinary`, the object may register functions that the level does not define.
-        """
+        """Raise `BuildError` if the object of a kernel `source` breaks the address rule, or defines a Python module."""
         for symbol in compiled.symbols:
             if symbol.defined and symbol.name.startswith(PYTHON_MODULE):
                 raise BuildError(

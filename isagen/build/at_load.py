@@ -22,10 +22,9 @@ def check_at_load(
 ) -> None:
     """Raise `BuildError` for the first fault of a level, or print all faults if the build's audit only warns.
 
-    `items` are (kernel source, object) of each of the level's objects. `private` are the private names of the level,
-    and `lower` the names that the level takes from lower levels. Nothing is checked if the audit is off, or if the
-    level needs only features of the baseline: every CPU that runs the program can run such a level's code. Without a
-    decoder for the code, a warning names each kernel source that is not checked.
+    `items` are (kernel source, object); `lower` are the names that the level takes from lower levels. Nothing is
+    checked if the level needs only features of the baseline: every CPU that runs the program can run such a level's
+    code. Without a decoder for the code, a warning names each kernel source that is not checked.
     """
     record, audit = build.record, build.link_audit
     numbers = [number for number, (_, compiled) in enumerate(items) if compiled.runs_at_load]

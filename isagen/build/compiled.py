@@ -31,9 +31,8 @@ class CompiledSymbol(NamedTuple):
     """A symbol that is not local. `code` is true if the object defines the symbol and the symbol names code.
 
     Sealing renames each `weak_code_or_constant`, because linkers would merge it across levels. A `mergeable_variable`
-    names writable data that linkers merge across objects: its `initial_value` is a text with the value and the size of
-    the data. The `initial_value` of other symbols is "". `pointer_targets` are the targets of pointers in the symbol's
-    data.
+    names writable data that linkers merge across objects. Only such a symbol has an `initial_value`: a text with the
+    value and the size of the data.
     """
 
     name: str
@@ -119,8 +118,7 @@ class ObjectPaths(NamedTuple):
 def objects_of_levels(build: Build, plan_path: Path, folder: str) -> dict[str, list[ObjectPaths]]:
     """Return the objects of each level that has copies, lowest level first. Sealed objects are for `folder`.
 
-    The objects are not arguments of the step: a command line cannot contain thousands. Raises `BuildError` if an object
-    is missing.
+    Objects are no arguments: a command line cannot contain thousands. Raises `BuildError` if one is missing.
     """
     plan, compiled_folder = build.plan, os.fspath(outputs_folder(plan_path.parent))
     known, shims = CompiledObjects(plan), plan.shims()

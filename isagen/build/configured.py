@@ -42,8 +42,7 @@ def is_used(dispatch_source: Path, ninja: NinjaFile) -> bool:
 def unaudited(build: Build, outputs: Path, ninja: NinjaFile) -> list[str]:
     """Return the files that are linked from sealed objects in `outputs` and that isagen/audit does not audit.
 
-    Only the first sealed object is searched for, because each such file is linked from all sealed objects. The result
-    is empty if levels are not sealed, or if links are audited in another way or not at all.
+    Only the first sealed object is searched for, because each such file is linked from all sealed objects.
     """
     cells = [cell for _, cell in build.plan.copies()] if build.link_audit.of_targets and build.sealing.active else []
     linked = _linked(outputs / sealed_name(cells[0].copy, cells[0].level), ninja) if cells else ()
@@ -65,7 +64,7 @@ def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iter
 
     Return the paths of those kernel sources that targets of the project compile, too. An entry contains the command of
     the copy at `level`, or else at the nearest level, without the `left_out` arguments. The new entries come first,
-    because clangd uses the first entry of a source. `outputs` is the folder of the copies.
+    because clangd uses the first entry of a source.
     """
     path = os.path.join(root, COMMANDS)
     try:
@@ -86,10 +85,7 @@ def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iter
 
 
 def _copies(plan: Plan, level: str) -> Iterator[tuple[str, Cell]]:
-    """Yield the path of each C and C++ kernel source that is not generated, with the built cell nearest to `level`.
-
-    That is the highest built cell up to `level`; if there is none, the lowest built cell.
-    """
+    """Yield each ungenerated C or C++ kernel source with its highest built cell up to `level`, or else its lowest."""
     names = [row.name for row in plan.levels]
     for kernel in plan.kernels:
         if kernel.language in ("c", "cpp") and not kernel.generated:
@@ -101,10 +97,7 @@ def _copies(plan: Plan, level: str) -> Iterator[tuple[str, Cell]]:
 def _entries(
     commands: Iterable[Mapping[str, Any]], copies: Mapping[str, tuple[str, str]], left_out: tuple[str, ...]
 ) -> Iterator[dict[str, str]]:
-    """Yield an entry for each kernel source in `copies`, which maps the paths of copies to (source, level).
-
-    An entry contains the command that compiles the copy, changed to compile the source.
-    """
+    """Yield an entry for each kernel source in `copies`, which maps the paths of copies to (source, level)."""
     for entry in commands:
         copy = entry["file"]
         command, found, _ = entry["command"].rpartition(" -c ")

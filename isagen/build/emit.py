@@ -26,9 +26,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def emit(plan_path: Path, folder: AnyPath, generated: Sequence[str] = ()) -> None:
     """Write the dispatch sources and the copies of a plan into `folder`; unchanged files keep their times.
 
-    `generated` are the paths of the generated kernel sources, in the plan's order. Raises `KernelError` if a source
-    cannot be read, or if `generated` does not fit the plan. Raises `BuildError` if a file that configuring wrote is
-    missing.
+    `generated` are the paths of the generated sources, in the plan's order. Raises `KernelError` if they do not fit the
+    plan or a source cannot be read, and `BuildError` if a file that configuring wrote is missing.
     """
     build = read_plan(plan_path)
     generated_paths = _generated_paths(build.plan, generated)
@@ -47,10 +46,7 @@ def emit(plan_path: Path, folder: AnyPath, generated: Sequence[str] = ()) -> Non
 
 
 def rendered_text(plan: AnyPath, output: AnyPath) -> str:
-    """Return the text of the source `output`, which `isagen configure` rendered into the copied tool's folder.
-
-    That folder is beside the file `plan`. Raises `BuildError` if the text is missing.
-    """
+    """Return the text of the source `output` that `isagen configure` rendered. Raises `BuildError` if it is missing."""
     name = f"{os.path.splitext(os.path.basename(output))[0]}.c"
     path = os.path.join(os.path.dirname(plan), TOOL_FOLDER, TEXTS_FOLDER, name)
     try:
@@ -60,10 +56,7 @@ def rendered_text(plan: AnyPath, output: AnyPath) -> str:
 
 
 def _copies(kernel: KernelRow, path: str, content: str, folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the file names and the texts of a kernel's copies and shims.
-
-    `content` is the text of the source at `path`; it is empty if copies include the source.
-    """
+    """Yield the file names and texts of a kernel's copies and shims; `content` is "" if copies include the source."""
     for cell in kernel.cells:
         if cell.copy and kernel.included:
             yield cell.copy, including_copy(kernel, cell.level, folder)
@@ -75,11 +68,7 @@ def _copies(kernel: KernelRow, path: str, content: str, folder: str) -> Iterator
 
 
 def _generated_paths(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
-    """Return the path of each generated kernel source.
-
-    `generated` are outputs of targets. Raises `KernelError` if they differ in number or in suffix from the kernel
-    sources that are generated in the plan.
-    """
+    """Return the path of each generated kernel source. Raises `KernelError` if `generated` does not fit the plan."""
     sources = [kernel.source for kernel in plan.kernels if kernel.generated]
     suffixes, expected = ([os.path.splitext(path)[1] for path in paths] for paths in (generated, sources))
     if suffixes != expected:
@@ -92,10 +81,7 @@ def _generated_paths(plan: Plan, generated: Sequence[str]) -> Mapping[str, str]:
 
 
 def including_copy(kernel: KernelRow, level: str, folder: str) -> str:
-    """Return the text of a copy that includes the `kernel` source.
-
-    `folder`, in which the copy is written, is a path from the build folder's root.
-    """
+    """Return the text of a copy that includes the `kernel` source; `folder` is a path from the build folder's root."""
     path = kernel.shown_path
     if not os.path.isabs(path):
         path = os.path.relpath(path, folder).replace(os.sep, "/")
@@ -103,10 +89,7 @@ def including_copy(kernel: KernelRow, level: str, folder: str) -> str:
 
 
 def around_source(path: str, kernel: KernelRow, level: str) -> tuple[str, str]:
-    """Return the parts of a copy before and after the text of the `kernel` source.
-
-    Compilers' messages, debuggers and coverage then show `path`.
-    """
+    """Return the parts of a copy around its source's text. Messages, debuggers and coverage then show `path`."""
     quoted = _quoted(path)
     if language_of(kernel.source) == "fortran":
         suffix = os.path.splitext(kernel.source)[1]
@@ -116,10 +99,7 @@ def around_source(path: str, kernel: KernelRow, level: str) -> tuple[str, str]:
 
 
 def shim_of(kernel: KernelRow, level: str) -> str:
-    """Return the C source that registers the functions of a `kernel` at `level`.
-
-    It declares the functions `extern`, and the linker finds them in the copy's object.
-    """
+    """Return the C source that registers the functions of a `kernel` at `level`."""
     functions = {name: stub for stub, name in kernel.registers.items()}
     text = f"/* {level}: written by isagen for {_comment_safe(kernel)}: registers its functions. */\n"
     text += f'#include "{_quoted(kernel.header)}"\n'
@@ -144,7 +124,6 @@ def _macros(kernel: KernelRow) -> str:
 
 
 def _origin(kernel: KernelRow, level: str) -> str:
-    """Return the comment of a copy's first line: its level and its source."""
     end = ", which the build generates." if kernel.generated else ". Edit that file."
     return f"{level}: {'included' if kernel.included else 'copied'} by isagen from {_comment_safe(kernel)}{end}"
 

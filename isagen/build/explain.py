@@ -108,11 +108,6 @@ def _across_levels(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
-    """Yield an error for each global name that the link defines twice.
-
-    Either two sources of a level define a function, or a variable that becomes private; or two levels define a name
-    that does not become private.
-    """
     code: dict[str, bool] = {}
     sources: dict[str, dict[str, list[str]]] = {}  # by name and level
     for level, path in ((level, path) for level, paths in objects.by_level.items() for path in paths):
@@ -140,7 +135,6 @@ def _definitions(objects: BuildObjects) -> Iterator[BuildError]:
 
 
 def _source(objects: BuildObjects, path: Path) -> str:
-    """Return the kernel source of a level's object, or words for the source of an object that a dependency adds."""
     return objects.kernel(path) or "a source of isa_dependencies"
 
 
@@ -158,7 +152,6 @@ def _sets_with(objects: BuildObjects, stub: str) -> Iterator[str]:
 
 
 def _registering(objects: BuildObjects, stub: str) -> str:
-    """Return the kernel source that registers a stub, at the lowest level with one; words for it if none is known."""
     for registrations in objects.registrations.values():
         for source, kernel in registrations.kernels.items():
             if stub in kernel.registers:

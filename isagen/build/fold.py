@@ -18,8 +18,7 @@ from ..model.registrations import Registrations
 from .compiled import Compiled, registration_prefixes
 
 Objects = Mapping[str, Sequence[Compiled]]  # of one level, by kernel source
-# Copies of a source fold if they have equal keys. A key contains the stubs with a kernel, the stubs without one, the
-# names taken from lower levels, each with its level, and the digests of the objects.
+# Copies of a source fold if they have equal keys.
 Key = tuple[object, ...]
 
 
@@ -35,8 +34,7 @@ class Folding:
     ) -> dict[str, str]:
         """Return the kernel sources of a level that fold, each with the lowest level that has the same code.
 
-        `private` are the names that sealing renames at the level. `lower` maps each name that the level takes from a
-        lower level to that level. Callers pass the levels in order, the lowest first.
+        Callers pass the levels in order, the lowest first. `private` are the names that sealing renames at the level.
         """
         level, names = registered.level, frozenset(private)
         self._keys[level] = dict(_keys_of(registered, objects, names, lower))
@@ -66,7 +64,6 @@ def _sharing_groups(objects: Objects, private: frozenset[str]) -> set[frozenset[
 def _keys_of(
     registered: Registrations, objects: Objects, private: frozenset[str], lower: Mapping[str, str]
 ) -> Iterator[tuple[str, Key]]:
-    """Yield each kernel source that contains only what may fold, with its key."""
     prefixes, private = registration_prefixes(registered.level), private.union(lower)
     for source, copies in objects.items():
         if all(_can_fold(compiled, private, prefixes) for compiled in copies):

@@ -32,9 +32,8 @@ def state_of(path: AnyPath) -> State:
 class LastRun:
     """The last run of a step, as its file at `path` records it.
 
-    `changed` are the files that changed since then. `changed` is None if nothing can be compared: a file is missing,
-    or the record is missing or damaged. `states` are the present states of the files, and `memo` is the value that the
-    last run passed to `record`.
+    `changed` are the files that changed since then; None if a file is missing, or if the record is missing or damaged.
+    `states` are the present states of the files, and `memo` is the value that the last run passed to `record`.
     """
 
     def __init__(self, path: AnyPath) -> None:

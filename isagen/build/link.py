@@ -30,10 +30,7 @@ STRIP_WHEN_INSTALLING = "remove the option that strips symbols from the link arg
 
 
 def finish(linking: Linking, plan_path: str, mode: str) -> int:
-    """Wait for a link, audit its output, and return the exit status. If the link fails, print the project's mistakes.
-
-    In `mode` error, a fault fails the link, and the output is removed. In `mode` warn, the fault is only reported.
-    """
+    """Wait for a link, audit its output, return the exit status. If the link fails, print the project's mistakes."""
     build = read_plan(plan_path)
     folder = Path(plan_path).parent
     objects = BuildObjects(
@@ -88,10 +85,6 @@ def _inputs(words: Sequence[str]) -> list[str]:
 
 
 def _audit(plan: Plan, folder: Path, linking: Linking, output: str, objects: BuildObjects) -> Result | None:
-    """Return the audit of the file `output`; None for a relocatable file, and for one without kernels.
-
-    `folder` contains the plan.
-    """
     with open_binary(output) as binary:
         if binary.relocatable:
             return None  # the final link is audited
@@ -116,7 +109,6 @@ def _check_name(output: str, cpu_family: str) -> None:
 
 
 def _check_not_stripped(binary: Binary) -> None:
-    """Raise `BuildError` if the link stripped the symbols of a level's code."""
     missing = set(binary.levels)
     for symbol in binary.symbols() if missing else ():
         if symbol.kind in CODE_KINDS and symbol.defined:
@@ -142,7 +134,6 @@ def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[
 
 
 def _contain_kernels(plan: Plan, folder: Path, inputs: Iterable[Path]) -> bool:
-    """Return whether the `inputs` of a link contain a sealed object of the plan, or an object of a dispatch source."""
     outputs = outputs_folder(folder)
     sealed = {(outputs / sealed_name(cell.copy, cell.level)).resolve() for _, cell in plan.copies()}
     return any(

@@ -52,11 +52,6 @@ def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
 
 
 def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) -> Result:
-    """Return the audit of a linked file.
-
-    Raises `BuildError` for a file that is no output of a link, that contains no record or lacks symbols that the audit
-    needs, or that is linked from two tables with the same stub.
-    """
     remedy = "isa_links takes executables, libraries and extension modules that link isa_kernels_dep"
     if not is_binary(file):
         raise BuildError("is in isa_links, and is no linked file", where=file, remedy=remedy)

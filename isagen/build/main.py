@@ -56,10 +56,9 @@ def _seal(words: Sequence[str]) -> int:
 def _configured(words: Sequence[str]) -> int:
     """``configured PLAN SOURCE [LEVEL WORD...]``: warn about the project's targets, and add entries for editors.
 
-    Meson calls this step after configuring. The step warns if no target compiles the dispatch SOURCE, and if
-    isagen/audit leaves out a target that links kernels. With LEVEL, it adds entries to compile_commands.json: for each
-    C and C++ kernel source, the command of the copy at LEVEL or the nearest level, without each WORD. It then also
-    warns if a target compiles such a source.
+    Meson calls this step after configuring. SOURCE is the dispatch source. Only with LEVEL, entries are added to
+    compile_commands.json: for each C and C++ kernel source, the command of the copy at LEVEL or the nearest level,
+    without each WORD.
     """
     from ..model.ninja import NinjaFile
     from ..model.plan_file import outputs_folder, read_plan

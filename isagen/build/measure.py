@@ -55,9 +55,8 @@ def lost_code(
     """Yield a warning for each kernel source with the same code at two levels, and other code at a level between them.
 
     Such a source chooses its code by macros, and the highest of the three levels does not define the macro of the level
-    between. `levels` are ordered, the lowest first, and `below` maps each to the levels that it requires. A source has
-    at most one warning. `paths` maps sources to files: a source without #if has no warning, because only the compiler
-    can have made the difference.
+    between. `levels` are ordered, the lowest first. `paths` maps sources to files: a source without #if has no warning,
+    because only the compiler can have made the difference.
     """
     digests: dict[str, dict[str, str]] = {}
     for registrations in levels:

@@ -30,8 +30,7 @@ def registered_by(compiled: Compiled, level: str, shim: bool = False) -> Registe
 def registrations_of(level: str, objects: Iterable[tuple[str, Registered]], shared: Mapping[str, str]) -> Registrations:
     """Return the registrations of `level`, from (kernel source, registrations) of each of its objects.
 
-    `shared` maps the variables that levels share to their initial values. Raises `BuildError` if two objects register
-    the same stub.
+    Raises `BuildError` if two objects register the same stub.
     """
     kernels: dict[str, Registered] = {}
     owners: dict[str, str] = {}
@@ -54,10 +53,7 @@ def registrations_of(level: str, objects: Iterable[tuple[str, Registered]], shar
 
 
 def announced_registrations(level: str, objects: Iterable[tuple[AnyPath, str]]) -> Registrations:
-    """Return the registrations at `level` in the texts of objects; each object comes with its kernel source.
-
-    Raises `BuildError` if two objects register the same stub.
-    """
+    """Return the registrations in the texts of `objects` (path, kernel source). Raises as `registrations_of` does."""
 
     def stubs(word: str, content: bytes) -> tuple[str, ...]:
         names = re.findall(rf"isagen:{word}:{re.escape(level)}:(\w+);".encode(), content)

@@ -81,10 +81,7 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
 
 
 class _Run:
-    """One run of the step, for the `objects` of each level.
-
-    `key` changes with the plan and with isagen. `memo` is that of the last run, without files that changed since.
-    """
+    """One run of the step. `key` changes with the plan and with isagen. `memo` contains nothing of changed files."""
 
     def __init__(
         self, build: Build, objects: Mapping[str, Sequence[ObjectPaths]], key: str, folder: str, memo: Memo
@@ -106,7 +103,6 @@ class _Run:
         self._owners: dict[str, dict[str, str]] = {}
 
     def seal(self, level: str) -> None:
-        """Seal the objects of one level, and write its registrations."""
         if self._build.limit.opaque:
             announcing = [(paths.compiled, paths.source) for paths in self._objects[level]]
             registrations = announced_registrations(level, announcing)
@@ -148,10 +144,7 @@ class _Run:
     def _check(
         self, level: str, objects: Sequence[tuple[ObjectPaths, Compiled]], lower: Mapping[str, str]
     ) -> tuple[Registrations, frozenset[str]]:
-        """Check the objects of one level; return its registrations, and the names that sealing makes private to it.
-
-        No name becomes private in an extension module that is dispatched as a whole, or if levels are not sealed.
-        """
+        """Check the objects of one level; return its registrations, and the names that sealing makes private to it."""
         plan, sealing, record = self._build.plan, self._build.sealing, self._build.record
         compiled_objects = [compiled for _, compiled in objects]
         addresses = LevelAddresses(level, compiled_objects, lower)
@@ -224,10 +217,7 @@ class _Run:
                 self._write_sealed(paths.sealed, compiled, _sealed, level, number, names, bounded)
 
     def _write_sealed(self, path: str, compiled: Compiled, make: Callable[..., bytes], *arguments: object) -> None:
-        """Write the sealed object that `make` returns for a compiled object and `arguments`.
-
-        If the existing file was made from the same object by the same `make` and `arguments`, `make` is not called.
-        """
+        """Write what `make` returns, unless the file was made from the same object, `make` and `arguments`."""
         inputs = self._key, compiled.content_digest, make.__name__, arguments
         digest = self._digests[path] = content_digest(repr(inputs).encode(errors="surrogateescape"))
         if self._memo.digests.get(path) == digest:
@@ -240,11 +230,7 @@ class _Run:
             self._unchanged_outputs.add(path)
 
     def finish(self, plan_path: str) -> tuple[list[str], Memo]:
-        """Write the stub table after all levels are sealed; return the paths of all outputs, and the next run's memo.
-
-        Print notes and warnings about kernels that do not use their levels, and update the times of unchanged outputs.
-        Raises `BuildError` as `stubs_source` does.
-        """
+        """Write the stub table after all levels are sealed; return the paths of all outputs, and the next memo."""
         plan = self._build.plan
         all_levels = [level.name for level in plan.levels]
         template = rendered_text(plan_path, self._stubs)
@@ -278,7 +264,6 @@ def _emptied(file: AnyObject) -> bytes:
 
 
 def _with_notes(file: AnyObject, notes: Sequence[tuple[str, bytes]]) -> bytes:
-    """Return an object of a whole module with `notes` (owner, text) added."""
     content = read_bytes(file.path)
     for owner, text in notes:
         content = format_of(file).with_note(content, owner, text)

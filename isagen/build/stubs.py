@@ -32,8 +32,7 @@ def stubs_source(
 ) -> str:
     """Return the `template` with its marks replaced by the table of stubs and the notes of levels.
 
-    `levels` are all levels of the plan, lowest first. If `module` names an extension module that is dispatched as a
-    whole, the module is the only entry of the table. Otherwise, raises `BuildError` as `stubs_of` does.
+    `levels` are all levels of the plan, lowest first. Without a `module`, raises `BuildError` as `stubs_of` does.
     """
     notes = {registrations.level: pack(registrations.level_code(project)) for registrations in built_levels}
     if module:
@@ -120,7 +119,6 @@ def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str
 
 
 def _check_shared(levels: Sequence[Registrations]) -> None:
-    """Raise `BuildError` if the size or the initial value of a shared variable differs between levels."""
     first: dict[str, tuple[str, str]] = {}
     for registrations in levels:
         for symbol, value in registrations.shared.items():
