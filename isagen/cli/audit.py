@@ -104,10 +104,7 @@ def _shown(text: str) -> str:
 
 
 def kinds_of(text: str) -> Collection[str] | None:
-    """Return the kinds of findings in `text`, the value of --fail-on; None for the default.
-
-    Raises `AuditError` for an unknown kind, and for `none` or `default` beside another word.
-    """
+    """Return the kinds of findings that --fail-on names; None for the default. Raises `AuditError` for a wrong word."""
     words = text.lower().replace(",", " ").split()
     if words in ([DEFAULT], [NONE]):
         return None if words == [DEFAULT] else frozenset()
@@ -121,10 +118,7 @@ def kinds_of(text: str) -> Collection[str] | None:
 
 
 def _baselines(option: str | None) -> Baselines:
-    """Return the baseline of each processor: the level of --baseline if the processor has it, or else the lowest level.
-
-    Raises `AuditError` if no processor has the level of --baseline.
-    """
+    """Return each processor's baseline: its level `option`, or its lowest. Raises `AuditError` for an unknown level."""
     tables = [load_table(name, Path.cwd(), "--baseline") for name in (p.baseline_table for p in PROCESSORS) if name]
     wanted = re.sub("[-.]", "_", (option or "").upper())
     names = [name for table in tables for name in table.names()]

@@ -60,11 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def ipex_text(cpu: Cpu) -> str:
-    """Return what IPEX's tool cpu_features writes: registers, states and features.
-
-    For each state and each feature of IPEX's lists, the text says whether the OS saves the state, or the CPU has the
-    feature.
-    """
+    """Return what IPEX's tool cpu_features writes: registers, states and features."""
     report = cpu.features.report
     lines = [f"{name.upper()}: {value:016x}" for name, value in cpu.registers.items()]
     lines += [f"os --> {name}: {json.dumps(state in cpu.saved)}" for name, state in report.os.items()]

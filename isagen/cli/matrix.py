@@ -146,8 +146,8 @@ def run_diff(options: argparse.Namespace) -> int:
 def _pairs(options: argparse.Namespace, before: list[Found], after: list[Found]) -> list[tuple[str, Found, Found]]:
     """Pair the matrices of both sides by binary, and return (name, old, new) of each pair.
 
-    If each side has one matrix, these two are the pair, and the name is "". Raises `ProjectError` if the sides are not
-    of the same binaries, or if a side contains two matrices of the same project and file name.
+    If each side has one matrix, the name is "". Raises `ProjectError` if the sides are not of the same binaries, or if
+    a side contains two matrices of the same project and file name.
     """
     if len(before) == len(after) == 1:
         return [("", before[0], after[0])]

@@ -15,8 +15,7 @@ from typing import Any, TextIO
 
 from ..model.printable import CONTROLS, SURROGATES
 
-# What `str.translate` replaces in text for the standard output: surrogates, and control characters other than line ends
-# and tabs.
+# What `str.translate` replaces in text for the standard output.
 UNSAFE = {number: shown for number, shown in CONTROLS.items() if chr(number) not in "\n\t"} | SURROGATES
 
 
@@ -41,8 +40,7 @@ def standard_output() -> TextIO:
 def wrapped(lines: Iterable[str], indent: str = "    ", code: str = "", stream: TextIO | None = None) -> str:
     """Return lines as text, wrapped to the terminal's width if `stream` (default: the standard output) is a terminal.
 
-    The parts of a wrapped line, except the first, begin with `indent`. Lines that start with the prefix `code`, if it
-    is not empty, are not wrapped.
+    Later parts of a wrapped line begin with `indent`. Lines that start with `code`, if it is not "", are not wrapped.
     """
     stream = stream or sys.stdout
     if stream is not None and stream.isatty():

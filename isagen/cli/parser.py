@@ -32,8 +32,8 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors refer to the help.
 
-    `rest` is the name of the result's attribute that gets all arguments after `--`: these may start with a dash,
-    and argparse would read them as options. If `rest` is "", argparse reads all arguments.
+    `rest` is the name of the result's attribute that gets all arguments after `--`: these may start with a dash, and
+    argparse would read them as options.
     """
 
     rest: str = ""
