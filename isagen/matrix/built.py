@@ -52,10 +52,7 @@ def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
 
 
 def matrices_in(binary: Binary) -> list[Matrix]:
-    """Return the matrices of a binary: one for each set of kernels that is linked into it.
-
-    Raises `AuditError` if a note is damaged or of another format.
-    """
+    """Return a binary's matrices, one for each set of kernels in it. Raises `AuditError` if a note cannot be read."""
     codes: dict[tuple[str, str], LevelCode] = {}
     for note in binary.notes(LEVEL_OWNER):
         code = unpack(LevelCode, note, binary.shown)

@@ -25,12 +25,11 @@ class Change:
 
 
 def differences(before: Matrix, after: Matrix) -> list[Change]:
-    """Return the differences between two matrices: facts of the build, levels and kernels, in the order of `after`.
+    """Return the differences between two matrices, in the order of `after`; what only `before` has comes last.
 
-    What only `before` has comes last. The parts of a level, kernel or cell are not compared if the verdicts on it or
-    their reasons differ, or if only one matrix has the level or kernel. A part that only one matrix has is left out:
-    for example the code of a cell, if the other build is not compiled. The verdict on a cell is left out if the verdict
-    on its level differs in the same way.
+    The parts of a level, kernel or cell are not compared if the verdicts on it or their reasons differ, or if only one
+    matrix has the level or kernel. A part that only one matrix has is left out: for example the code of a cell, if the
+    other build is not compiled. The verdict on a cell is left out if the verdict on its level differs in the same way.
     """
     old, new = dict(_texts(before)), dict(_texts(after))
     changes: dict[tuple[str, ...], tuple[str, str]] = {}

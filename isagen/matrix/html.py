@@ -44,11 +44,6 @@ def html_text(builds: Sequence[tuple[str, Matrix, Mapping[tuple[str, str], Loop]
 
 
 def _build(label: str, matrix: Matrix, loops: Mapping[tuple[str, str], Loop]) -> dict[str, Any]:
-    """Return the values of one matrix for the template.
-
-    `shares` are the parts of the bar above the matrix: (style class, percent of all cells) for each of `STATES`.
-    `tally` are the parts of the line about the whole matrix: (text, style class).
-    """
     cells = [cell for _, _, cell in matrix.cells()]
     counts = Counter(map(state_of, cells))
     kernels, levels = count_text(len(matrix.kernels), "kernel"), count_text(len(matrix.levels), "level")

@@ -26,10 +26,7 @@ ZEROS = re.compile(r"\b0x0+(?=[0-9a-fA-F])")
 
 
 class LoopInstruction(NamedTuple):
-    """One instruction: its offset from its function's start, and its text.
-
-    `features` are those that it needs beyond the baseline's.
-    """
+    """One instruction. `offset` counts from its function's start; `features` are what it needs beyond the baseline."""
 
     offset: int
     text: str
@@ -66,9 +63,8 @@ def hot_loop(path: Path, features: str, own: tuple[str, ...], baseline: tuple[st
     `features` is the name of the features file. `own` are the features that the object's level adds to those of lower
     levels, `baseline` those of the baseline. A loop is the instructions from the target of a direct backward branch to
     the branch. Its score is the share of its instructions that need one of `own` beyond the baseline, times the width
-    of its widest vector register. Between equal scores, the greater width wins, then the greater number of
-    instructions. The result is None if there is no loop of at most `LONGEST` instructions, or if isagen has no decoder
-    for the code.
+    of its widest vector register. The result is None if there is no loop of at most `LONGEST` instructions, or if
+    isagen has no decoder for the code.
     """
     with open_binary(path) as binary:
         if binary.architecture is None or not is_decoded(binary.architecture):
@@ -118,10 +114,7 @@ def _loops(code: Code, number: int) -> Iterator[tuple[int, list[Instruction]]]:
 
 
 def _branches_back(code: Code, number: int, indexes: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield (index of the first instruction, index of the last) of each loop of at most `LONGEST` instructions.
-
-    `indexes` maps the addresses of the function's instructions to their indexes.
-    """
+    """Yield (index of the first instruction, index of the last) of each loop of at most `LONGEST` instructions."""
     # The address of the last return so far. Compilers move rare code behind a return. A jump from such code to an
     # address before the return closes no loop.
     returned = -1
@@ -137,10 +130,7 @@ def _branches_back(code: Code, number: int, indexes: Mapping[int, int]) -> Itera
 
 
 def _text(code: Code, one: Instruction, moved: Instruction) -> str:
-    """Return the text of the instruction `one`; if an object has relocations for it, the first one's symbol follows.
-
-    `moved` is the same instruction, decoded at its offset in the function.
-    """
+    """Return the text of `moved`, which is `one` at its offset in the function, with its first relocation's symbol."""
     text = ZEROS.sub("0x", code.decoder.text(moved))
     section = code.functions.section_of(one.ip)
     relocations = code.pointers.relocations(section, one.ip, one.next_ip) if code.binary.relocatable else ()

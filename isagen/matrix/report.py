@@ -49,7 +49,6 @@ def _level(here: Selection, level: LevelRow) -> tuple[str, str, str]:
 
 
 def _here(matrix: Matrix, here: Selection) -> Iterator[tuple[str, str]]:
-    """Yield the facts about the override and the level that this machine selects."""
     if here.problem:  # no variable was read
         yield "selected", f"unknown: {here.problem}"
         return
@@ -63,14 +62,12 @@ def _here(matrix: Matrix, here: Selection) -> Iterator[tuple[str, str]]:
 
 
 def _package(module: str) -> str:
-    """Return name and version of each distribution with the module's top-level package; "" if none is known."""
     distributions: Mapping[str, list[str]] = metadata.packages_distributions() if module else {}
     names = distributions.get(module.partition(".")[0], [])
     return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 
 def _machine(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    """Yield the facts about this machine. If the CPU's features cannot be read, they and the OS states are unknown."""
     cpu_name, features, states = platform.processor(), "unknown", ""
     with suppress(IsagenError):
         machine = this_machine(matrix.features)

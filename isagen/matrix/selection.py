@@ -20,11 +20,10 @@ UNKNOWN = " (unknown to this isagen)"
 class Selection:
     """The level that a machine selects, and why. A field without a value is empty.
 
-    `problem` is the reason why the selection is unknown: the build is for another architecture, or the features of this
-    CPU cannot be read. `missing` maps each level to texts for its features that CPU or OS lack, or that this isagen
-    does not know. `variable` is the environment variable that narrows the level, or the override variable if none does.
-    `override` is its value, `asked` the level that this value names, and `excluded` are the levels that the value
-    disables. `selected` is the best built level that is not in `excluded` and of which no feature is missing.
+    `problem` is the reason why the selection is unknown. `missing` maps each level to texts for its features that CPU
+    or OS lack, or that this isagen does not know. `variable` is the environment variable that narrows the level, or the
+    override variable if none does. `override` is its value, `asked` the level that this value names, and `excluded` are
+    the levels that the value disables. `selected` is the best built level that is supported and not excluded.
     """
 
     problem: str = ""
@@ -81,10 +80,7 @@ def select(matrix: Matrix, missing: Mapping[str, tuple[str, ...]], environment: 
 
 
 def _asked(matrix: Matrix, environment: Mapping[str, str]) -> tuple[str, str, str]:
-    """Return the first variable with a value that is not blank, this value, and its meaning (`Alias.meaning`).
-
-    If there is none, return the override variable and two empty texts.
-    """
+    """Return the first variable with a value that is not blank, this value, and its meaning (`Alias.meaning`)."""
     for alias in matrix.variables:
         value = environment.get(alias.variable, "")
         if value.strip():

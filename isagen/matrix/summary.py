@@ -37,10 +37,7 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
 
 
 def _level(level: LevelRow, kernels: str, baseline: str) -> str:
-    """Return the text of a level: `kernels`, which says how many are built for it, and flags; or why it is not built.
-
-    `baseline` says in words which baseline a level without flags is: "above" or "of the compiler".
-    """
+    """Return a level's text. `kernels` says how many are built; `baseline` is "above" or "of the compiler"."""
     if level.verdict != BUILT:
         return f"{level.verdict}: {level.reason}"
     flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))

@@ -147,11 +147,6 @@ def _state(cell: MatrixCell) -> str:
 
 
 def _levels(matrix: Matrix) -> Table:
-    """Return a table with a line for each level that is not disabled.
-
-    A line has the size of the level's code, the width of its widest register, and the features that the level adds. If
-    the level is unavailable, the reason replaces the features.
-    """
     table = _table(2)
     for head in ("", "level", "code", "widest"):
         table.add_column(head, justify="left" if head == "level" else "right", no_wrap=True)

@@ -74,10 +74,7 @@ def find_matrices(where: str) -> list[Found]:
 
 
 def selectable_matrices(where: str) -> list[Matrix]:
-    """Return the matrices of `find_matrices` that have an override variable, by which users select a level.
-
-    Raises `ProjectError` if there is none, and the errors of `find_matrices`.
-    """
+    """Return the matrices of `find_matrices` with an override variable. Raises `ProjectError` if there is none."""
     matrices = [found.matrix for found in find_matrices(where) if found.matrix.override]
     if not matrices:
         message = "its level cannot be chosen: isa.toml has no override"
@@ -86,10 +83,7 @@ def selectable_matrices(where: str) -> list[Matrix]:
 
 
 def _in_builds(where: str, plans: Sequence[Path]) -> list[Found]:
-    """Return the matrices of builds, and print a warning for each that may be outdated.
-
-    If no plan can be read, raises the first plan's error. Otherwise, prints a warning for each that cannot be read.
-    """
+    """Return the matrices of builds. Warn of outdated and unreadable plans; if none can be read, raise an error."""
     found: list[Found] = []
     problems: list[IsagenError] = []
     for plan in plans:
@@ -123,8 +117,7 @@ def _editable_plans(package: str, *rest: str) -> list[Path]:
     """Return the plans in the build folder of a package that meson-python installed editable (PEP 660).
 
     The finder that meson-python adds to this Python knows the folder. The finder is not called, because it would
-    rebuild the project. If `rest` names a module of the package but the build folder contains no extension module of
-    this name, no plans are returned.
+    rebuild the project.
     """
     names = {rest[-1] + suffix for suffix in EXTENSION_SUFFIXES} if rest else set()
     for finder in sys.meta_path:
@@ -140,10 +133,7 @@ def _relative(folder: Path) -> dict[Path, str]:
 
 
 def _in_files(where: str, labels: Mapping[Path, str], modules: bool = False) -> list[Found]:
-    """Return the matrices in the files of `labels`, which maps paths to labels. Raises `ProjectError` if there is none.
-
-    With `modules`, the labels are names of modules, and wheels are skipped.
-    """
+    """Return the matrices in files, with their `labels`. Raises `ProjectError` if there is none."""
     found = list(_matrices(labels, modules))
     if not found:
         raise _nothing(where, list(labels))
@@ -176,7 +166,6 @@ def _located(name: str) -> Path | None:
 
 
 def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
-    """Return the error for a place without a matrix. The error says what is there instead."""
     binaries = sum(map(is_binary, files))
     if is_build(Path(where)):
         message = "is a build folder of Meson without a plan of isagen"
@@ -204,6 +193,5 @@ def _modules_of(distribution: str) -> str:
 
 
 def _wanted() -> str:
-    """Return what WHERE may be and, in a project's folder, how to make a build folder."""
     configure = "; `meson setup BUILD_DIR` makes a build folder" if Path("meson.build").is_file() else ""
     return WANTED + configure

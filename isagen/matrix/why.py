@@ -104,10 +104,7 @@ def _copies(
 
 
 def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -> tuple[MatrixKernel, str] | None:
-    """Return (kernel, level) of the best copy that the machine supports and the override allows.
-
-    The result is None if there is no such copy, or if it is unknown what the machine supports.
-    """
+    """Return (kernel, level) of the best copy that the machine supports and the override allows, if that is known."""
     if here.problem:
         return None
     allowed = [name for name, missing in here.missing.items() if not missing and name not in here.excluded]
@@ -115,10 +112,7 @@ def _running(matrix: Matrix, kernels: Sequence[MatrixKernel], here: Selection) -
 
 
 def _details(matrix: Matrix, level: LevelRow, because: Because, *own: str) -> list[str]:
-    """Return the `own` details, the flags and, if another level is preferred, how to run this one.
-
-    There are no details if `because` says that stubs cannot call the code: it is not built, or registers no function.
-    """
+    """Return `own` and further details of a level. There are none if stubs cannot call the code."""
     if because in (Because.UNAVAILABLE, Because.DISABLED, Because.NO_STUB):
         return []
     flags = sorted({" ".join(flags) or "no flags" for flags in level.flags.values()})
@@ -130,8 +124,7 @@ def _details(matrix: Matrix, level: LevelRow, because: Because, *own: str) -> li
 def _bugs(matrix: Matrix, level: LevelRow, kernel: MatrixKernel | None = None) -> Iterator[str]:
     """Yield a line for each known compiler bug that affects a level.
 
-    A bug that affects the lowest level affects every level. Such a bug is shown only for the lowest level as a whole,
-    not for a higher level or for one `kernel`.
+    A bug that affects the lowest level affects every level, and is shown only for the lowest one as a whole.
     """
     lowest = matrix.levels[0].name
     for bug, levels in matrix.known_bugs.items():
@@ -232,7 +225,6 @@ def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
 
 
 def _named(matrix: Matrix, name: str) -> list[MatrixKernel]:
-    """Return the kernels that `name` may mean, as `find_kernels` describes."""
     kernels = matrix.kernels
     return (
         [kernel for kernel in kernels if kernel.source == name]
@@ -243,7 +235,6 @@ def _named(matrix: Matrix, name: str) -> list[MatrixKernel]:
 
 
 def _having(matrix: Matrix, stub: str) -> list[MatrixKernel]:
-    """Return the kernels that register a stub; `_stub` at the end of its name may be left out."""
     return [kernel for kernel in matrix.kernels if not {stub, f"{stub}_stub"}.isdisjoint(_stubs(kernel))]
 
 

@@ -66,10 +66,7 @@ def widest(cells: list[MatrixCell]) -> int | None:
 
 
 def flags_text(level: LevelRow) -> list[str]:
-    """Return lines about a level: its flags, by language if these differ, and the optional flags that were dropped.
-
-    For a level that is not built, the only line is the reason.
-    """
+    """Return lines about a level: its flags, by language if these differ, and dropped flags; or why it is not built."""
     if level.verdict != BUILT:
         return [level.reason]
     texts = {language: " ".join(flags) or "no flags" for language, flags in level.flags.items()} or {"": "no flags"}
@@ -129,7 +126,6 @@ def bugs_text(matrix: Matrix) -> str:
 
 
 def _languages(matrix: Matrix) -> dict[str, list[str]]:
-    """Return the languages that each compiler compiles, by the compiler's name."""
     languages: dict[str, list[str]] = {}
     for language, compiler in matrix.compilers.items():
         languages.setdefault(compiler.name, []).append(LANGUAGES.get(language, language))
