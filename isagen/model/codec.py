@@ -20,8 +20,7 @@ def to_text(value: Any, file_format: int) -> str:
 def from_text(kind: type[T], text: bytes | str, *formats: int) -> T:
     """Return the instance of `kind` that the JSON `text` describes.
 
-    `formats` are the numbers of the formats that are read, newest last. Raises ValueError if the text is of another
-    format or damaged.
+    Raises ValueError if the text is damaged, or of none of the `formats`, of which the newest is last.
     """
     try:
         data = json.loads(text)

@@ -75,10 +75,7 @@ def write_atomically(path: AnyPath, data: bytes, mode: int = 0o666) -> None:
 
 
 def replace_files(texts: Mapping[str, str], folder: Path) -> None:
-    """Write `texts` to files, and remove all other files in `folder`. `texts` maps paths in `folder` to texts.
-
-    If a stale header stayed, a compiler could find it in place of another header.
-    """
+    """Write `texts`, by path in `folder`, and remove other files there: a compiler could find a stale header first."""
     for path in [path for path in folder.rglob("*") if path.is_file()]:
         if path.relative_to(folder).as_posix() not in texts:
             path.unlink()

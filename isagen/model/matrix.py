@@ -90,8 +90,8 @@ class LevelRow:
     `verdict` is the best that a kernel has at the level. `requires` are the levels that it requires, directly or
     through others, lowest first. `macros` (NAME or NAME=VALUE) are those that the table defines for the level's
     kernels. `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are
-    the features that the level's flags turn on, without those that the table lists for the level, the `features` of the
-    levels that it requires, and what these features imply. `compiled` is whether ninja has compiled the level's
+    features that only the level's flags turn on: they are neither listed for the level in the table, nor among the
+    `features` of a level that it requires, nor implied by these. `compiled` is whether ninja has compiled the level's
     kernels, None if that is unknown.
     """
 

@@ -28,10 +28,7 @@ def pack(value: Matrix | LevelCode) -> bytes:
 
 
 def unpack(kind: type[T], note: bytes, shown: str) -> T:
-    """Return the value of class `kind` in a `note`. Messages call the note's file `shown`.
-
-    Raises `AuditError` if the note is damaged or of another format.
-    """
+    """Return the value in a `note` of the file `shown`. Raises `AuditError` if it is damaged or of another format."""
     try:
         value = from_text(kind, zlib.decompressobj().decompress(note, LONGEST), MATRIX_FORMAT)
         if isinstance(value, Matrix):

@@ -65,7 +65,6 @@ def _of_set(name: str, kernels: str = "", suffix: str = "") -> str:
 
 # The names of a set's plan file, folder of generated headers, dispatch source or dispatch header, source of stubs, and
 # source of a whole module's front. The parameter `kernels` is the set's name, "" if a project has only one set.
-# `suffix` is the suffix of the file, without a dot.
 plan_name = partial(_of_set, "isa_plan", suffix="json")
 headers_folder = partial(_of_set, "isa_include")
 dispatch_name = partial(_of_set, "isa_dispatch")
@@ -115,8 +114,5 @@ def level_of_name(name: str) -> str:
 
 
 def copy_of_object(name: str) -> str:
-    """Return the file name of the copy from which Meson compiles an object; `name` is the object's file name.
-
-    Other generated sources, such as the dispatch source, are found in the same way.
-    """
+    """Return the name of the copy, or other generated source, from which Meson compiles the object file `name`."""
     return name.removesuffix(".obj").removesuffix(".o").removeprefix("meson-generated_").removeprefix(".._")

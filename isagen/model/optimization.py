@@ -28,8 +28,7 @@ def optimization_of(option: str, args: Sequence[str]) -> str:
 def vectoriser(compiler: str, option: str, args: Sequence[str]) -> tuple[str, ...]:
     """Return the options that `compiler` (Meson's id) needs to vectorise kernels.
 
-    Only GCC at -O2 needs any, and only if `args` contain no option about vectorising. `option` is the same as in
-    `optimization_of`.
+    Only GCC at -O2 needs any, and only if `args` contain no option about vectorising.
     """
     hardly_vectorises = compiler == "gcc" and optimization_of(option, args) == "-O2"
     return VECTORISER if hardly_vectorises and not any(map(CHOICE.match, args)) else ()
@@ -43,8 +42,7 @@ NARROW_CODE = "no kernel uses wider vectors than at {}"
 def reason_for_plain_code(optimization: str, baseline: str = "") -> str:
     """Return a sentence with the reason why kernels do not use the instructions of higher levels.
 
-    If compilers hardly vectorise at this `optimization`, the sentence also has the remedy. `baseline` says what turns
-    on features at every level, "" if nothing does.
+    `baseline` says what turns on features at every level, "" if nothing does.
     """
     if optimization in SCALAR:
         other = f" and without {optimization} in CFLAGS and CXXFLAGS" if optimization else ""

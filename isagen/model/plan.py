@@ -16,8 +16,7 @@ BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
 ENTRY, BASELINE = "entry", "baseline"
 # The reason why no link is audited in an opaque build, or where no reader knows the format of linked files.
 UNREAD_LINKS = "isagen does not read what this build links"
-# `LinkAudit.how` if ninja audits only the targets that a project lists in isa_links. The fragment's file in the folder
-# isagen/audit declares a step for each.
+# `LinkAudit.how` if ninja audits only the targets that a project lists in isa_links.
 BY_TARGETS = "by isagen/audit, only targets in isa_links"
 
 
@@ -59,9 +58,9 @@ class Cell:
 class KernelRow:
     """One kernel source (path from the project's root) with its cells, lowest level first.
 
-    `shown_path`, the source's path from the build folder's root, is what compiler messages and debuggers show. `args`
-    are the source's arguments in isa.toml. A `generated` source is made by the build. `registers` maps stubs to the
-    functions that isagen registers for them, at the end of each copy or in its shim; `header` declares these stubs.
+    `shown_path`, the source's path from the build folder's root, is what compiler messages and debuggers show.
+    `registers` maps stubs to the functions that isagen registers for them, at the end of each copy or in its shim;
+    `header` declares these stubs.
     """
 
     source: str

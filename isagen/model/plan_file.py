@@ -27,10 +27,7 @@ def file_text(content: Build | Registrations) -> str:
 
 
 def read_plan(path: AnyPath) -> Build:
-    """Return the build that the plan file at `path` describes.
-
-    Raises `PlanError` if the file is missing, damaged, or of another format.
-    """
+    """Return the build in a plan file. Raises `PlanError` if the file is missing, damaged, or of another format."""
     return _read(Build, path, RECONFIGURE)
 
 
@@ -75,7 +72,6 @@ def plans_in(folder: Path) -> Iterator[Path]:
 
 
 def _read(kind: type[T], path: AnyPath, remedy: str) -> T:
-    """Return the instance of `kind` that a file describes. Raises `PlanError` with the `remedy` if reading fails."""
     try:
         return from_text(kind, read_bytes(path), PLAN_FORMAT)
     except (OSError, ValueError) as problem:

@@ -78,10 +78,7 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def record_from_json(text: bytes | str, shown: str) -> Record:
-    """Return the record in a note of the file that messages call `shown`.
-
-    Raises `AuditError` if the record is damaged, or of a later isagen.
-    """
+    """Return the record in a note of the file `shown`. Raises `AuditError` if it is damaged, or of a later isagen."""
     try:
         return from_text(Record, text, 1, RECORD_FORMAT)
     except ValueError as problem:

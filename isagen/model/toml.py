@@ -17,9 +17,7 @@ T = TypeVar("T")
 class Section:
     """One TOML table, which records the keys that were read. A test with `in` counts as reading the key.
 
-    Every message starts with the file and the dotted key. `error` is the class that is raised. `path` is the
-    table's own dotted key, "" for the whole file. `finish`, called after the last read, reports the first key that was
-    not read.
+    Every message starts with the file and the dotted key. `path` is the table's own dotted key, "" for the whole file.
     """
 
     def __init__(self, data: Mapping[str, Any], file: str, error: type[IsagenError], path: str = "") -> None:
