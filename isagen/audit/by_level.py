@@ -1,6 +1,6 @@
-"""The rule for all code: a function uses only features of its level or the baseline, or a resolver (ifunc) chooses it.
+"""The rule for all code: a function uses only features of its level, of the baseline, or that its resolvers test.
 
-A function that a resolver chooses runs only where the CPU has the features that the resolver tests.
+A resolver (ifunc) chooses a function when the file is loaded, only where the CPU has the features that it tests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Tested = Mapping[int, frozenset[str] | None]
 
 
 def chosen(subject: Subject) -> tuple[Tested, Collection[int]]:
-    """Return the functions that only resolvers which test CPU features lead to, and those of them that are trusted.
+    """Return the functions that are reached only through resolvers that test CPU features, and which are trusted.
 
     A function is trusted if its resolver is assumed to test the right features: if the resolver uses the C library's
     detection, or if the file is stripped, so that no name shows what the resolver tests.
@@ -85,7 +85,7 @@ def _tested_features(subject: Subject, parts: Collection[int]) -> frozenset[str]
     bits: set[int] = set()
     for part in parts:
         if code.name(part) in checks.functions:
-            continue  # a function of the toolchain, which may test any feature
+            continue  # a function of the toolchain finds all features: it does not show which the resolver tests
         if any(reference.kind is Kind.CPU_CHECK for reference in subject.references.of(part)):
             return None
         for start, raw in code.raw(part):
@@ -113,9 +113,9 @@ def _reached_otherwise(subject: Subject, choices: Collection[int], testing: Coll
 
 
 def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
-    """Judge every function by its level, and count the functions that cannot be judged.
+    """Judge every function by its level. Count those that need more but are checked, chosen by a resolver or nameless.
 
-    Ordinary functions in `skip` have findings already.
+    A function outside levels that is in `skip` has a finding already, and gets no second one.
     """
     code, sets = subject.code, subject.sets
     findings: list[Finding] = []
@@ -123,7 +123,7 @@ def level_findings(subject: Subject, skip: Container[int]) -> list[Finding]:
     for number in subject.numbers():
         level = subject.level_of(number)
         allowed = subject.allowed_at(level)
-        if subject.levels_are_lost:  # what follows the reachable code may be of a level
+        if subject.levels_are_lost:  # after the code that the function's start reaches, a level's code may follow
             number = code.body(number)
         every = code.codes(number)
         if subject.is_undecodable(number, every):
@@ -149,4 +149,6 @@ def _described(finding: Finding, tested: Collection[str] | None) -> Finding:
         detail = "a resolver chooses it; which features the resolver tests is unknown"
         return replace(finding, kind="unproven", cause="question", detail=detail)
     names = " ".join(sorted(tested))
-    return replace(finding, detail=f"its resolver tests only {names}" if names else "its resolver tests no feature")
+    return replace(
+        finding, detail=f"its resolver tests only {names}" if names else "its resolvers test no known feature in common"
+    )

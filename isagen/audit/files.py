@@ -25,8 +25,7 @@ WHEELS = (WHEEL, CONDA)  # of the zip archives in a folder, only these are audit
 PACKED = re.compile(r"\.tar\.\w+\Z")
 # The first bytes of a Debian package. It is an `ar` archive, and so are archives of objects.
 DEBIAN = b"!<arch>\ndebian-binary"
-# First bytes of formats of machine code that isagen does not read: Mach-O of 32 bits or of the other byte order, and
-# universal Mach-O with offsets of 64 bits.
+# First bytes of Mach-O files, and of universal ones with offsets of 64 bits. isagen reads only some of these files.
 MACH_O = (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbf")
 UNIVERSAL = "universal Mach-O"
 # Universal Mach-O files and Java's classes start with these bytes, then the number of parts or the class's version.
@@ -53,7 +52,7 @@ def files_in(folder: Path, skipped: tuple[str, ...] = ()) -> Iterator[Path]:
 
 
 def other_format(path: Path) -> str:
-    """Return the format of a Mach-O file that `open_binary` does not read; "" for other files."""
+    """Return the format of a Mach-O file, for files that `is_binary` does not accept; "" for other formats."""
     head = head_of(path)
     return UNIVERSAL if _is_universal(head) else "Mach-O" if head.startswith(MACH_O) else ""
 
@@ -65,7 +64,7 @@ def _is_universal(head: bytes) -> bool:
 def split(path: Path, folder: Path) -> tuple[list[Path], bool]:
     """Write the parts of a universal file to files such as ``NAME (arm64)`` in `folder`.
 
-    Parts that are neither a binary nor an archive of objects are left out, and so are further parts for one processor.
+    Parts that are neither a binary nor an archive of objects are left out, and all but the first for one processor.
     Return the paths, and whether no part is left out.
     """
     data, parts = path.read_bytes(), []
@@ -98,8 +97,8 @@ def packed_names(package: Path) -> list[str]:
 def unpacked(wheel: Path) -> Iterator[Path]:
     """Unpack a wheel's files of machine code into a temporary folder, and yield the folder.
 
-    Universal files are split into their parts, and stay if a part is left out. Raises `AuditError` if the wheel cannot
-    be unpacked.
+    A universal file is replaced by its parts; it stays beside them if a part is left out. Raises `AuditError`
+    if the wheel cannot be unpacked.
     """
     with tempfile.TemporaryDirectory(prefix="isagen-audit-") as folder:
         try:

@@ -26,11 +26,11 @@ from .tables import check_stubs
 
 # Python's name of an extension module, with its processor: _core.cpython-313-x86_64-linux-gnu.so.
 EXTENSION = re.compile(r"\.(?:cpython|pypy|graalpy)[^.]*-(\w+)-linux-[^.]*\.so$")
-STRIP_WHEN_INSTALLING = "remove the option that strips symbols from the link arguments; strip when installing"
+STRIP_WHEN_INSTALLING = "in the link arguments, remove the option that strips symbols; strip when installing"
 
 
 def finish(linking: Linking, plan_path: str, mode: str) -> int:
-    """Wait for a link, audit its output, return the exit status. If the link fails, print the project's mistakes."""
+    """Wait for a link, audit its output, return the exit status. If the link fails, print mistakes that explain it."""
     build = read_plan(plan_path)
     folder = Path(plan_path).parent
     objects = BuildObjects(
@@ -102,8 +102,8 @@ def _check_name(output: str, cpu_family: str) -> None:
     named = EXTENSION.search(output)
     if named is not None and named[1] != cpu_family:
         print(
-            f"isagen: warning: {output}: is named for {named[1]}, but built for {cpu_family}, whose Python does not "
-            "find it: describe that Python by Meson's option python.build_config",
+            f"isagen: warning: {output}: is named for {named[1]}, but built for {cpu_family}: Python there does not "
+            "find it; describe that Python with Meson's option python.build_config",
             file=sys.stderr,
         )
 
@@ -129,7 +129,8 @@ def check_unrecorded(plan: Plan, folder: Path, binary: Binary, inputs: Iterable[
         raise BuildError(
             "contains no record of isagen, although kernels are linked into it",
             where=binary.shown,
-            remedy="a linker script or an option of the link discards notes: keep the section .note.isagen",
+            remedy="a linker script or an option of the link discards notes: keep the section of isagen's notes "
+            "(.note.isagen, .isagen or __isagen)",
         )
 
 

@@ -1,4 +1,4 @@
-"""The step of isagen/audit: it audits the linked files of a target."""
+"""The step that the project's isagen/audit/meson.build declares: it audits the linked files of a target."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .tables import check_stubs
 
 STATIC = (
     "isagen audit: warning: {file}: is a static library, which is not audited by itself\n"
-    "  list what links it in isa_links; of both_libraries(), list lib.get_shared_lib()"
+    "  in isa_links, list the targets that link it; for lib = both_libraries(), list lib.get_shared_lib()"
 )
 
 
@@ -56,13 +56,15 @@ def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) 
     if not is_binary(file):
         raise BuildError("is in isa_links, and is no linked file", where=file, remedy=remedy)
     with open_binary(file) as binary:
-        if binary.relocatable or not binary.records():
+        if binary.relocatable:
+            raise BuildError("is in isa_links, and is an object, not a linked file", where=file, remedy=remedy)
+        if not binary.records():
             for plan in plans:
                 check_unrecorded(read_plan(plan).plan, plan.parent, binary, map(Path, inputs))
             raise BuildError("is in isa_links, and contains no record of isagen", where=file, remedy=remedy)
         check_stubs(inputs)
         result = audit_with_plans(binary, Path(file), plans, root, NO_LIMIT)
-    # Without symbols, some findings are only counted. PE files from lld-link never have symbols.
+    # Without symbols, some functions are counted and not judged. PE files from lld-link never have symbols.
     if NAMELESS in result.notes or (binary.stripped and binary.format != "coff"):
         raise BuildError("the link left out the symbols that its audit needs", where=file, remedy=STRIP_WHEN_INSTALLING)
     return result

@@ -100,7 +100,7 @@ def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str
     for stub, stub_levels in sorted(stubs.items()):
         if lowest not in stub_levels:
             raise BuildError(
-                f"{first_sources[stub]} registers it at {', '.join(stub_levels)}, but no kernel does at {lowest}",
+                f"{_registered(levels, first_sources[stub], stub)}, but no kernel does at {lowest}",
                 where=stub,
                 remedy=f"register one at {lowest} too, for CPUs without any higher level; if isa.toml restricts the "
                 f"levels of the source, add {lowest} to them",
@@ -109,13 +109,18 @@ def stubs_of(levels: Iterable[Registrations], lowest: str) -> dict[str, list[str
         for source, kernel in registrations.kernels.items():
             for stub in sorted(stubs_of_source[source].difference(kernel.registers, kernel.without)):
                 raise BuildError(
-                    f"{source} registers it at {', '.join(stubs[stub])}, but not at {registrations.level}, "
+                    f"{_registered(levels, source, stub)}, but not at {registrations.level}, "
                     "which it is compiled for too",
                     where=stub,
                     remedy=f"write ISA_REGISTER_NO_DISPATCH({stub}) there, or leave the level out in isa.toml",
                 )
     _check_shared(levels)
     return dict(sorted(stubs.items()))
+
+
+def _registered(levels: Sequence[Registrations], source: str, stub: str) -> str:
+    own = (one.level for one in levels if source in one.kernels and stub in one.kernels[source].registers)
+    return f"{source} registers it at {', '.join(own)}"
 
 
 def _check_shared(levels: Sequence[Registrations]) -> None:
@@ -130,9 +135,9 @@ def _check_shared(levels: Sequence[Registrations]) -> None:
                     f"all levels share this variable, but its initial value is {first_value} at {first_level} and "
                     f"{value} at {registrations.level}: both would read the value of {first_level}",
                     where=demangle(symbol),
-                    remedy="make it static in the kernel source, or put it, or the function that contains it, into an "
-                    "anonymous namespace, so that each level has its own; make a constant constexpr; or give it a name "
-                    "for each level",
+                    remedy="give each level its own: make it static in the kernel source, move it or the function that "
+                    "contains it into an anonymous namespace, or give it a name for each level; a constant may be "
+                    "constexpr instead",
                 )
 
 
@@ -156,7 +161,7 @@ def check_objects(module: str, registered: Registrations, objects: Iterable[Comp
             f"no source of the module defines {PYTHON_MODULE}{module}"
             + (f"; they define {PYTHON_MODULE}{others[0]}" if others else ""),
             where=f"isa_module = {module!r}",
-            remedy="name the module as its sources do: a .pyx by its file name, C++ in PYBIND11_MODULE or NB_MODULE",
+            remedy="take the name from the sources: the file name of the .pyx, or that in PYBIND11_MODULE or NB_MODULE",
         )
 
 

@@ -79,7 +79,7 @@ def add_why(commands: Commands) -> None:
     parser.add_argument(
         "level",
         metavar="LEVEL",
-        help="a level of the build, in upper or lower case; before a KERNEL it may be left out",
+        help="a level of the build, in upper or lower case; with a KERNEL, default: the level selected here",
     )
     parser.add_argument(
         "kernel", nargs="?", default="", metavar="KERNEL", help="a kernel's path or the end of that path, or a stub"
@@ -156,7 +156,8 @@ def _pairs(options: argparse.Namespace, before: list[Found], after: list[Found])
     )
     if old.keys() != new.keys() or len(old) != len(before) or len(new) != len(after):
         raise ProjectError(
-            f"the matrices there ({len(before)}) and in {options.after} ({len(after)}) are not of the same binaries",
+            f"the matrices there ({len(before)}) and in {options.after} ({len(after)}) cannot be paired: they "
+            "are not of the same binaries, or two have one name",
             where=options.before,
             remedy="give one binary or build folder on each side",
         )
@@ -168,7 +169,7 @@ def add_report(commands: Commands) -> None:
     parser = commands.add_parser(
         "report",
         help="report on a build and this machine, for a bug report",
-        description="Report what was built, what CPU and OS support of it, and what is selected, as Markdown. "
+        description="Report as Markdown what was built, which levels CPU and OS support, and which one is selected. "
         "Nothing in it names a user, a host or a folder.",
     )
     parser.add_argument("where", metavar="WHERE", help=WHERE)

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def text_of(runs: Sequence[Run]) -> str:
-    """Return the results as a table, not wider than the terminal."""
+    """Return the results as a table that fits the terminal."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("level", "result", "how"):
         table.add_column(heading, overflow="fold")

@@ -39,7 +39,8 @@ def built_matrix(plan_path: Path) -> Matrix:
 def objects_of(plan_path: Path) -> Mapping[tuple[str, str], Path]:
     """Return the objects of copies in the build whose plan is at `plan_path`, by (kernel source, level).
 
-    Shims are left out, and so are objects that do not exist yet or whose format isagen does not read.
+    Left out are shims (the C sources that register Fortran and assembly), objects that do not exist yet, and objects
+    whose format isagen does not read.
     """
     made = BuildObjects(read_plan(plan_path).plan, plan_path.parent, (), plan_path.parent)
     compiled, shims = CompiledObjects(made.plan), made.plan.shims()

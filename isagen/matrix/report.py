@@ -30,7 +30,8 @@ def report_text(found: Found) -> str:
     """Return the report on one matrix, as Markdown; for a module's matrix, with what the loaded module reports."""
     matrix: Matrix = public(found.matrix)
     here = selection_here(matrix)
-    lines = [f"### isagen report: {escaped(found.module or found.label.rpartition('/')[2])}", ""]
+    title = found.module or (matrix.project if found.plan else Path(found.label).name)
+    lines = [f"### isagen report: {escaped(title)}", ""]
     if package := _package(found.module):
         lines.append(f"- package: {escaped(package)}")
     build = {"project": f"{matrix.project}, table {matrix.table}", **dict(facts(matrix))}

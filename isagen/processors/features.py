@@ -67,7 +67,8 @@ class OldestCpu:
 class IpexReport:
     """The lines of `isagen cpu --format ipex`. `os` maps IPEX's names of OS states to isagen's.
 
-    `features` are IPEX's names of features; `names` maps those that isagen calls otherwise to isagen's names.
+    `features` are IPEX's names of features; where isagen has another
+    name for one, `names` maps IPEX's name to it.
     """
 
     os: Mapping[str, str] = field(default_factory=dict)
@@ -80,10 +81,10 @@ class Features:
     """The features of a processor; in `features`, each comes after the features that it needs.
 
     The regular expression `cpu_macros` matches macros that name CPUs, without the `__` at their end. `never_required`
-    are features, each with the reason, that a level requires only if it lists them, and not if its flags turn them on.
+    maps features to reasons: a level requires such a feature only if it lists the feature, whatever its flags turn on.
     `implied` maps a feature to other features, not among its `needs`, that every CPU with this feature has. `every_cpu`
-    maps Meson's name of a system to the features of all CPUs that run the system. With `oldest_cpu`, compilers write
-    generated code for every CPU; without it, the project's flags apply.
+    maps Meson's name of a system to the features of all CPUs that run the system. With `oldest_cpu`, the C that isagen
+    generates is compiled for every CPU of the architecture; without it, as the project's flags say.
     """
 
     processor: Processor
@@ -101,7 +102,7 @@ class Features:
 
     @property
     def name(self) -> str:
-        """The name of the features file: the processor's."""
+        """The name of the processor."""
         return self.processor.name
 
     def of_macro(self, macro: str) -> Feature | None:

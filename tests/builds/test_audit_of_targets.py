@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -229,7 +230,7 @@ def test_a_static_library_alone_is_reported_as_not_audited(tmp_path):
     need("mold")
     project = listing(tmp_path, "[program]")
     project.edit("meson.build", "program = executable('portable', 'main.cpp',", "program = both_libraries('portable',")
-    remedy = "of both_libraries(), list lib.get_shared_lib()"
+    remedy = "for lib = both_libraries(), list lib.get_shared_lib()"
     project.setup(FEW, **ON_LINUX)
     assert remedy not in project.ninja()
     said = project.setup("--reconfigure", "-Ddefault_both_libraries=static", **ON_LINUX)
@@ -240,14 +241,17 @@ def test_a_static_library_alone_is_reported_as_not_audited(tmp_path):
 
 
 def test_what_links_no_kernels_is_refused(tmp_path):
-    more = "copy = configure_file(input: 'own.c', output: 'copy', copy: true)\nother = executable('other', 'own.c')"
-    project = listing(tmp_path, "[copy, other, program]", more)
+    copies = "{0} = configure_file(input: 'own.{1}', output: '{0}', copy: true)\n"
+    more = f"{copies.format('copy', 'c')}{copies.format('part', 'o')}other = executable('other', 'own.c')"
+    project = listing(tmp_path, "[copy, part, other, program]", more)
     (project.folder / "own.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run(["x86_64-w64-mingw32-gcc", "-c", "own.c"], cwd=project.folder, check=True)
     across(project, WINDOWS["mingw"])
     said = project.ninja(check=False)
     remedy = "isa_links takes executables, libraries and extension modules that link isa_kernels_dep"
     for problem in (
         "copy: is in isa_links, and is no linked file",
+        "part: is in isa_links, and is an object, not a linked file",
         "other.exe: is in isa_links, and contains no record of isagen",
     ):
         assert f"isagen: error: {problem}\n  {remedy}\n" in said
@@ -284,7 +288,10 @@ def test_a_link_that_strips_is_an_error(tmp_path, allowed):
         stream.write(allowed)
     project.setup(FEW, "-Dcpp_link_args=-s", **ON_LINUX)
     said = project.ninja(check=False)
-    assert "portable: the link left out the symbols that its audit needs\n  remove the option that strips" in said
+    assert (
+        "portable: the link left out the symbols that its audit needs\n  in the link arguments, remove the option"
+        in said
+    )
 
 
 def test_a_link_that_discards_the_record(tmp_path):

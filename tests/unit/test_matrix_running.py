@@ -41,6 +41,11 @@ def test_a_report_stays_a_report(monkeypatch):
     assert "ada" not in text
 
 
+def test_the_report_of_a_build_is_named_by_its_project(tmp_path):
+    text = report_text(Found("/home/ada", matrix_of(1), tmp_path / "isa_plan.json"))
+    assert text.startswith(f"### isagen report: {matrix_of(1).project}\n")
+
+
 def test_a_report_says_of_variables_only_what_was_read(monkeypatch):
     """A blank value counts as none; for a build for another architecture, no variable is read."""
     here = matrix_of(1, aliases=(Alias("OLD_ISA"),))
