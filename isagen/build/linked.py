@@ -24,6 +24,7 @@ STATIC = (
     "isagen audit: warning: {file}: is a static library, which is not audited by itself\n"
     "  in isa_links, list the targets that link it; for lib = both_libraries(), list lib.get_shared_lib()"
 )
+WITHOUT_SYMBOLS = "; lld-link writes no symbols: use -Disa_audit=warn, or make [[audit.allow]] unnecessary"
 
 
 def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:
@@ -66,5 +67,6 @@ def _audit(file: str, inputs: Sequence[str], plans: Sequence[Path], root: Path) 
         result = audit_with_plans(binary, Path(file), plans, root, NO_LIMIT)
     # Without symbols, some functions are counted and not judged. PE files from lld-link never have symbols.
     if NAMELESS in result.notes or (binary.stripped and binary.format != "coff"):
-        raise BuildError("the link left out the symbols that its audit needs", where=file, remedy=STRIP_WHEN_INSTALLING)
+        remedy = STRIP_WHEN_INSTALLING + (WITHOUT_SYMBOLS if binary.format == "coff" else "")
+        raise BuildError("the link left out the symbols that its audit needs", where=file, remedy=remedy)
     return result

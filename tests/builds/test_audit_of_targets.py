@@ -279,7 +279,24 @@ def test_a_link_without_symbols(tmp_path):
     assert "portable: the link left out the symbols that its audit needs" in project.ninja(check=False)
 
 
-@pytest.mark.parametrize("allowed", ["", '[[audit.allow]]\nsymbol = "harmless_*"\nreason = "no such function"\n'])
+ALLOWED = '[[audit.allow]]\nsymbol = "harmless_*"\nreason = "no such function"\n'
+
+
+def test_functions_without_names_that_may_be_allowed(tmp_path):
+    project = listing(tmp_path)
+    with (project.folder / "isagen/isa.toml").open("a", encoding="utf-8") as stream:
+        stream.write(ALLOWED)
+    across(project, WINDOWS["mingw"], "-Dcpp_link_args=-static -s")
+    remedy = (
+        "strip when installing; lld-link writes no symbols: use -Disa_audit=warn, or make [[audit.allow]] unnecessary"
+    )
+    assert (
+        f"its audit needs\n  in the link arguments, remove the option that strips symbols; {remedy}"
+        in project.ninja(check=False)
+    )
+
+
+@pytest.mark.parametrize("allowed", ["", ALLOWED])
 def test_a_link_that_strips_is_an_error(tmp_path, allowed):
     """The audit would only count functions without names, some of which it cannot judge."""
     need("mold")
