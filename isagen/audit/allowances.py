@@ -104,7 +104,10 @@ def unused(entries: Iterable[Entry], results: Sequence[Result]) -> list[str]:
 
 
 def _matches_file(entry: Entry, result: Result) -> bool:
-    """The pattern of an entry matches the path of a file, or what follows one of the path's slashes."""
+    """Return whether `entry` is for the file of `result`: its pattern matches the path, or what follows a slash in it.
+
+    Without a pattern, it is for every file. No entry is for a file whose code was not decoded, or that has none.
+    """
     parts = result.target.split("/")
     matching = not entry.file or any(matches("/".join(parts[i:]), entry.file) for i in range(len(parts)))
     return result.decoded and not result.empty and matching
@@ -116,5 +119,5 @@ def _allows(entry: Entry, finding: Finding) -> bool:
     if not entry.symbol:
         return True
     if finding.symbol.startswith(NAMELESS) and not entry.symbol.startswith(NAMELESS):
-        return False  # a pattern such as `*` matches no function without a name
+        return False  # a pattern such as `f*` is not meant for functions without names
     return any(matches(name, entry.symbol) for name in names_of(finding.symbol))

@@ -1,4 +1,4 @@
-"""Audits one binary: by the records of isagen in it, or without a record by the user's baseline."""
+"""Audits one binary: by isagen's records in it, or, if there are none, by the user's baseline."""
 
 from __future__ import annotations
 

@@ -21,8 +21,9 @@ LINKER_TABLE = "_GLOBAL_OFFSET_TABLE_"
 def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
     """Return the findings of references into levels, and the addresses outside levels to which code of levels refers.
 
-    A reference into a level is a finding, unless allowed, if the level needs more than the baseline and the referring
-    code may not name it. Each function of a level has at most one finding, about a call rather than about its address.
+    If a level needs more than the baseline, a reference to its code is a finding, unless the referring code may name
+    the level (`_may_name`) or isa.toml allows it. Each function of a level has at most one finding: about a call if
+    there is one, or else about its address.
     """
     beyond = _beyond_baseline(subject)
     code, references = subject.code, subject.references
@@ -32,7 +33,7 @@ def crossings(subject: Subject) -> tuple[list[Finding], set[int]]:
     for number in subject.numbers() if subject.binary.levels else ():
         level = subject.level_of(number)
         if within(code.pointers.plt_ranges, code.start(number)):
-            continue  # an entry of the PLT: `possible_targets` and `of` resolve it for its callers
+            continue  # skipped: what an entry of the PLT leads to counts as a reference of its callers
         targets = list(references.possible_targets(number))
         if level:
             outside.update(address for address in targets if not subject.level_at(address))
@@ -115,7 +116,7 @@ def stored_addresses(subject: Subject) -> list[Finding]:
         if registered and registered not in beyond and not level:
             continue
         if registered and place != symbol.address:
-            # A registration is one pointer. Where symbols have no size, unnamed data after it seems to belong to it.
+            # Not in the registration, which is one pointer: without sizes of symbols, data after it seems part of it.
             continue
         what = "points to" if registered else "contains the address of"
         shown = f"{demangle(code.name(code.functions.at(target)))}, of {level or 'no level'}"

@@ -28,7 +28,8 @@ from ..model.registrations import Registrations
 class BuildObjects:
     """The objects of a build: those of the plan's levels, and those of no level among the inputs of a link.
 
-    `others` are the inputs: objects, also of levels, and static libraries. The plan is in `folder`.
+    The argument `others` is all inputs of the link: objects, also of levels, and static libraries. The property
+    `others` leaves out libraries and objects of levels. The plan is in `folder`.
     """
 
     def __init__(self, plan: Plan, folder: Path, others: Iterable[Path], root: Path) -> None:
@@ -134,18 +135,19 @@ class BuildObjects:
     def past_stubs(self, names: Collection[str]) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
         """Yield (object, name, levels) of each reference by an object of no level to a name of levels.
 
-        Names of levels are sealed names, isagen's own, and those of `names` that sealing makes private. The table of
-        stubs may refer to registrations, and the dispatch source to the table.
+        Names of levels are sealed names, isagen's names of registrations and of the table of stubs, and those of
+        `names` that sealing makes private. References from the table to registrations, and from the dispatch source to
+        the table, are left out.
         """
         private = self.private_names.keys() & names
         prefixes = {KERNEL_SYMBOL.format(level=level.name): level.name for level in self.plan.levels}
         every = tuple(dict.fromkeys(prefixes.values()))
-        for path in filter(is_binary, self.others):  # Clang's LTO objects are not binaries
+        for path in filter(is_binary, self.others):  # skips Clang's LTO objects
             symbols = load_object(path).symbols
             defined = [symbol.name for symbol in symbols if symbol.defined]
             is_table = any(name.startswith(UNREGISTERED_SYMBOL) for name in defined)
             is_dispatch = any(name.startswith(NO_LEVEL_SYMBOL) for name in defined)
-            # Sealed objects of another set of kernels refer to sealed names of that set.
+            # Sealed objects of another set of kernels may use sealed names: they are names of that set.
             is_of_other_set = path.parent.suffix != ".p" and path.name.startswith(tuple(f"isa_{one}." for one in every))
             for name in (symbol.name for symbol in symbols if not symbol.defined):
                 prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), "")

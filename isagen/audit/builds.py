@@ -38,8 +38,8 @@ def build_of(path: Path) -> Path | None:
 def audit_build(folder: Path, baselines: Baselines, progress: Progress) -> Iterator[Result]:
     """Yield the results of the linked files in a build folder that have a record.
 
-    A file that has a build matrix, and code that no decoder reads, has a result too, which says so. Raises `AuditError`
-    if there is no such file, and `ProjectError` if the folder contains no plan.
+    If no decoder reads a file's code, a build matrix suffices without a record, and the result says that the file is
+    not audited. Raises `AuditError` if there is no such file, and `ProjectError` if the folder contains no plan.
     """
     any_audited = False
     plans = find_plans(folder)
@@ -88,7 +88,7 @@ def without_code(binary: Binary) -> Result | None:
 def audit_with_plans(binary: Binary, path: Path, plans: Iterable[Path], folder: Path, baseline: Baseline) -> Result:
     """Audit a linked file in a build folder by its records, and by the objects of the plan that has one of the records.
 
-    Without such a plan, the file is audited without objects. But if a plan cannot be read, raises `PlanError` instead.
+    If no plan has one, audits the file without objects if all plans can be read, and raises `PlanError` if not.
     """
     records = binary.records()
     texts = {record.to_json() for record in records}

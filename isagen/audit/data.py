@@ -22,9 +22,9 @@ SHOWN = 4  # the most features for which a summary shows how many functions are 
 class Summary:
     """The audits of the files of one target.
 
-    - `state`: error, if a file could not be audited; or else fail, if a finding fails the audit; skip, if there are
-      files and isagen decodes none of them; or ok
-    - `files`: the number of files, without wheels and folders that contain no code
+    - `state`: the first that applies: error (there are `problems`), fail (a finding fails the audit), skip (there are
+      files, and isagen decodes none of them), ok
+    - `files`: the number of files; 0 for a wheel or folder without machine code
     - `findings`: the number of findings by kind
     - `allowed`: the number of functions, variables and findings that entries allowed
     - `not_audited`: the number of files that isagen does not decode, such as archives
@@ -108,7 +108,7 @@ def as_data(
 ) -> dict[str, Any]:
     """Return audits as plain data; with `brief`, without the results of each file.
 
-    With `counted`, functions that are not judged are named. `fail_on` are the `kinds` of `findings.fails`.
+    With `counted`, functions that are not judged are named. `fail_on` is passed to `findings.fails` as `kinds`.
     """
     data: dict[str, Any] = {
         "format": REPORT_FORMAT,
@@ -154,14 +154,14 @@ def _target(result: Result, numbers: Mapping[Entry, int], counted: bool) -> dict
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    needed = {"kind", "symbol"} | ({"address"} if finding.instruction else set())  # 0 is an address in objects
+    needed = {"kind", "symbol"} | ({"address"} if finding.instruction else set())  # even 0, an address in objects
     data = {key: value for key, value in asdict(finding).items() if value or key in needed}
     name = demangle(finding.symbol)
     return data | ({"name": name} if name != finding.symbol else {})
 
 
 def readable(data: Any) -> Any:
-    """Return plain `data` with valid Unicode as text: bytes that are not UTF-8 are escaped."""
+    """Return plain `data` with all text as valid Unicode: bytes that are not UTF-8 are escaped."""
     if isinstance(data, str):
         return data.encode(errors="surrogateescape").decode(errors="backslashreplace")
     if isinstance(data, dict):

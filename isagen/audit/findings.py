@@ -31,8 +31,9 @@ class Finding:
     `kind` is one of KINDS, and `cause` one of CAUSES or "". `symbol` is the linker's name of the function or variable;
     for a whole build, it is the project's name or "". `features` are those that the function needs without a check, and
     `instruction`, at `address`, is the first instruction that needs one of them. `path` is the chain of calls to the
-    function from a root (see `reachable`). `variable` is a variable that this chain initialises, or one that is split.
-    `level`, `object` and `kernel`, a source, are empty if there is none, or if they are unknown.
+    function from a root (see `reachable`). `variable` is a variable that this chain initialises, or the one that a
+    finding of the kind `split` is about. `level`, `object` and `kernel` (a kernel source) are empty if there is none,
+    or if it is unknown.
     """
 
     kind: str

@@ -1,9 +1,9 @@
 """The rule for initialisers: they pass no address of their level's code to code that may store the address.
 
-An initialiser is code of a level that runs at load or exit. It receives no address of level code: it can pass on only
-addresses that it names itself. If it takes the address of level code, or of data that contains such an address, each
-other function or variable that it names must be private to the level, known to store no address (`known_functions`), or
-allowed by isa.toml. Objects whose initialisers may exchange addresses are judged as one.
+An initialiser is code of a level that runs at load or exit. No caller gives it an address of level code: it can pass on
+only addresses that it takes itself. If it takes the address of level code, or of data that contains such an address,
+each other function or variable that it names must be private to the level, known to store no address
+(`known_functions`), or allowed by isa.toml. Objects whose initialisers may exchange addresses are judged as one.
 
 If any initialiser calls through a pointer, every function whose address an initialiser takes counts as run at load: its
 instructions and the names in its code are judged too. Virtual functions of classes that derive from a class of the C++
@@ -90,7 +90,7 @@ class Initialisers:
         self._reached.setdefault(index, ReachableCode(self.objects[index].subject)).follow(roots)
 
     def _further_roots(self) -> Iterator[tuple[int, Root]]:
-        """Yield (index of an object, root in it) for each function that followed code calls or may call by pointer."""
+        """Yield (object's index, root in it) of each function that code in `_reached` calls, or may call by pointer."""
         calls = ChainMap(*(reached.calls for reached in self._reached.values()))
         for name in sorted(calls.keys() & self.defined.keys()):
             index = self.defined[name]
@@ -127,8 +127,8 @@ class Initialisers:
     def _led_to(self, index: int, reference: ResolvedReference) -> Iterator[tuple[int, int, str]]:
         """Yield what a reference of an object leads to, directly or by pointers in data of the level's objects.
 
-        Each is (index of an object, address in it, ""), or (index of an object that refers to the name, 0, name) if no
-        object of the level defines the name.
+        Each is (index of an object, address in it, ""). For a name that no object of the level defines, it is (index of
+        an object that refers to the name, 0, name).
         """
         waiting = [(index, reference.target, reference.name)]
         seen = set()
@@ -149,9 +149,10 @@ class Initialisers:
                 waiting += [(owner, *pointer) for pointer in pointed]
 
     def _taken(self, index: int) -> Iterator[tuple[int, int, bool]]:
-        """Yield (its object's index, its address, is_of_library) for each function whose address an initialiser takes.
+        """Yield (object's index, address, is_of_library) of each function whose address an initialiser takes.
 
-        The last is true if the reference also leads to a type of the C++ library, as from a derived class's vtable.
+        `is_of_library` is true if the reference also leads to a type of the C++ library, as one to a derived class's
+        vtable does.
         """
         for function, references in self._reached[index].references.items():
             if is_of_instrumentation(self.objects[index].subject.code.name(function)):
@@ -181,7 +182,7 @@ class Initialisers:
         return replace(finding, kernel=self.objects[index].source, level=self.level)
 
     def _leaks(self, group: Sequence[int]) -> Iterator[Finding]:
-        """Yield a group's findings: uses of lower levels' names, and one if an address that it takes may be stored."""
+        """Yield a finding for each use of a lower level's name, and one if an address that is taken may be stored."""
         stores = list(dict.fromkeys(store for index in group for store in self._stores(index)))
         for index, function, name in stores:
             if name in self.lower_names:
@@ -198,7 +199,7 @@ class Initialisers:
             yield replace(finding, symbol=symbol, detail=f"{finding.detail}; {what}")
 
     def _stores(self, index: int) -> Iterator[tuple[int, int, str]]:
-        """Yield (object's index, function, name of what it refers to) if what it refers to may store an address."""
+        """Yield (object's index, function, name) if the function leads to `name`, which may store an address."""
         allowances = self.objects[index].subject.allowances
         for function, references in self._reached[index].references.items():
             for owner, target, name in chain.from_iterable(self._led_to(index, one) for one in references):
@@ -214,7 +215,7 @@ class Initialisers:
         subject = self.objects[0].subject
         checks = subject.sets.rules.cpu_checks
         if self._calls_pointers and mangling.is_vtable(name) and not mangling.is_standard(name):
-            return False  # the functions in the vtable may be called
+            return False  # the vtable's functions may be called, and may store an address
         is_detection = name in checks.functions or name.startswith(checks.variables)
         return name in CALLBACK_ARGUMENTS or is_harmless(name) or is_detection
 
@@ -243,7 +244,10 @@ class Initialisers:
     # ---- code beyond the baseline
 
     def _beyond_baseline(self) -> Iterator[Finding]:
-        """The audit of the link reports all functions but those that run only through a pointer."""
+        """Yield the findings of code beyond the baseline, without those that the audit of the link reports.
+
+        That audit, if there is one, reports all functions but those that run only through a pointer.
+        """
         for index, reached in self._reached.items():
             for function, codes in reached.offenders.items():
                 if not self.links_are_audited or reached.when[function] == BY_POINTER:

@@ -127,9 +127,9 @@ class ReachableCode:
     def _tested_variable(self, number: int, address: int) -> str:
         """Return the known variable of CPU features that guards an address; "" if there is none.
 
-        A function in the chain of calls reads the variable shortly before a branch that decides whether control reaches
-        the address, or the call that leads there. This branch skips either that place, or a return or unconditional
-        jump before that place.
+        In each function of the chain of calls, one place leads on: the call of the next function, or, in the last one,
+        the address. The variable guards the address if one of the functions reads it shortly before a branch that jumps
+        over this place, or that jumps towards it over a return or unconditional jump.
         """
         code, known = self.subject.code, self.subject.sets.rules.cpu_checks.variables
         for step, place in self._steps(number, address):
@@ -196,7 +196,7 @@ class ReachableCode:
                 yield replace(finding, cause="pointer", detail=detail, path=(*path, finding.symbol))
 
     def _unreached_beyond(self, number: int) -> Codes:
-        """Return the codes of an unreached, unchecked function that are beyond the baseline; none for others."""
+        """Return a function's codes that are beyond the baseline; none if the function is reached or checked."""
         if number < 0 or number in self.when or self.subject.is_checked(number):
             return frozenset()
         return self.subject.unsound(number, self.subject.code.codes(number), self.subject.baseline)

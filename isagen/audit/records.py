@@ -28,7 +28,7 @@ class Baseline:
     everywhere: bool = False
 
     def narrow(self, record: Record) -> Record:
-        """Return `record`; if `everywhere` is true, without those features of its baseline that this baseline lacks."""
+        """Return `record`; if `everywhere` is true, its baseline keeps only the features that are in `features`."""
         if not self.everywhere:
             return record
         return replace(record, baseline=tuple(name for name in record.baseline if name in self.features))
@@ -50,8 +50,8 @@ Baselines = Mapping[str, Baseline]
 def baseline_of(binary: Binary, baselines: Baselines) -> Baseline:
     """Return the baseline for the processor and the system of a file.
 
-    The features of every CPU that runs the system are added, unless the baseline is `everywhere`. Raises `AuditError`
-    if no decoder reads the file's code.
+    Features that all CPUs of this system have are added, unless the baseline is `everywhere`. Raises `AuditError` if no
+    decoder reads the file's code.
     """
     name = decoder_of(binary.architecture, binary.shown).name
     baseline, system = baselines.get(name, NO_LIMIT), system_of(binary)
@@ -73,8 +73,8 @@ def merge(records: Sequence[Record]) -> Record:
     """Return one record that stands for all `records` of a file.
 
     Its baseline has the features that every record allows to code outside levels; if some records are of private
-    modules, only these count. A level has the features that it has in every record that lists it; here, records of
-    private modules count only if there are no others.
+    modules, only these records count. Each level has the features that it has in every record that lists it; for
+    levels, records of private modules count only if there are no others.
     """
     first = records[0]
     if len(records) == 1:

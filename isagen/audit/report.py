@@ -10,7 +10,7 @@ from ..model.printable import CONTROLS
 from .data import readable, summaries
 from .findings import UNDECODABLE, Finding, Result
 
-# Without `every`, the most findings of one kind and cause, and the most names of code outside levels, that are shown.
+# Without `every`, at most so many findings of one kind and cause are shown, and so many names of code outside levels.
 SHOWN = 5
 # Without `every`, the FIRST_STEPS first and LAST_STEPS last functions of a chain of more than LONGEST_CHAIN are shown.
 FIRST_STEPS, LAST_STEPS, LONGEST_CHAIN = 3, 2, 6
@@ -79,7 +79,7 @@ def _target(result: Result, every: bool, named: bool) -> Iterator[str]:
 
 
 def _alike(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Return groups of findings: all that say the same of one variable of a kernel at its levels, or a single one."""
+    """Group findings that say the same of one variable of a kernel at several levels; others are groups of one."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         is_of_levels = finding.variable and finding.kernel and finding.level

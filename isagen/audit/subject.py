@@ -59,7 +59,7 @@ class Subject:
         return self.binary.level_at(address) or self.level
 
     def is_public(self, symbol: Symbol) -> bool:
-        """Return whether sources other than the one that defines the variable `symbol` may use the variable's name.
+        """Return whether sources that do not define the variable `symbol` may use its name.
 
         If objects are available, a name that is public in them counts too, since a linker may make its symbol local.
         """
@@ -87,7 +87,7 @@ class Subject:
     # ---- what code may not use
 
     def unsound(self, number: int, codes: Codes, allowed: Iterable[str]) -> Codes:
-        """Return the `codes` of a function that may fail on a CPU with only the `allowed` features."""
+        """Return those of a function's `codes` that may fail on a CPU with only the `allowed` features."""
         unsound = self.sets.unsound(codes, allowed)
         if not unsound.isdisjoint(self.sets.after) and self._runs_after_detection(number):
             return self.sets.unsound(codes, allowed, asks=True)
@@ -109,7 +109,7 @@ class Subject:
                 yield number
 
     def is_checked(self, number: int) -> bool:
-        """Return whether a function is one of the toolchain's that needs no check, or that runs only after a check."""
+        """Return whether a function is the toolchain's, and either needs no check or runs only after one."""
         symbol = self.code.name(number)
         return any(matches(symbol, pattern) for pattern in self.sets.rules.checked)
 

@@ -30,10 +30,10 @@ def audit_each(targets: Sequence[Path], baselines: Baselines, progress: Progress
 
 
 def require_audited(targets: Iterable[Path], results: Sequence[Result]) -> None:
-    """Raise an error if no file was decoded: that of the first file that could not be audited, or else `AuditError`.
+    """Raise an error if no file was decoded: the first `problem` of a result, or, if there is none, `AuditError`.
 
-    But if every file could be read and a target is a folder, no error is raised: a folder may contain files of other
-    processors alone, as a package for these does. A folder or wheel without machine code counts as decoded.
+    But if there is no problem and a target is a folder, nothing is raised: a folder may contain only files that isagen
+    does not decode, as a package for another processor does. A folder or wheel without machine code counts as decoded.
     """
     if any(result.decoded for result in results):
         return
@@ -84,7 +84,7 @@ class _Audit:
         elif not target.is_file():
             raise AuditError("is no regular file", where=shown, remedy="give the file that contains the code")
         elif not is_binary(target) and (target.suffix in WHEELS or zipfile.is_zipfile(target)):
-            # `is_zipfile` is also true for a binary whose last bytes look like a zip archive's.
+            # `is_binary` is asked first, because `is_zipfile` is also true for a binary that ends like a zip archive.
             yield from self._wheel(target, target.name)
         elif other_format(target) == UNIVERSAL:
             with TemporaryDirectory(prefix="isagen-audit-") as folder:
@@ -106,11 +106,11 @@ class _Audit:
             yield Result(shown, judged, decoded=False)
 
     def _folder(self, folder: Path, shown: str, in_wheel: bool = False) -> Iterator[Result]:
-        """In an unpacked wheel, universal files are already split, and wheels are not audited."""
+        """Audit a folder's files. In an unpacked wheel, universal files are split already, and wheels not audited."""
         results: list[Result] = []
         code: dict[Path, str] = {}
         with TemporaryDirectory(prefix="isagen-audit-") as parts_folder:
-            # The files are listed first, because the folder may be the one in which wheels are unpacked.
+            # The files are listed first: `folder` may be the system's temporary folder, where wheels are unpacked.
             for number, path in enumerate(list(files_in(folder))):
                 name = f"{shown}/{path.relative_to(folder).as_posix()}"
                 if is_binary(path):
