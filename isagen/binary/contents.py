@@ -49,10 +49,10 @@ class Section(NamedTuple):
     of the file, others as zeros. `executable` sections contain code that is loaded. The loader or the program may write
     to `writable` sections. The program never writes to `constant` ones, but the loader may, to relocate them. The name
     of a `findable` section may come from a source, and code may find the section's data by this name. `unwinding`
-    sections describe functions for unwinding the stack. Of the `merged` sections (COMDAT) with the same symbol or name,
-    linkers may retain only one.
+    sections describe functions for unwinding the stack. `noted` sections contain notes. Of the `merged` sections
+    (COMDAT) with the same symbol or name, linkers may retain only one.
 
-    `when_called` says when the loader or the C library calls the functions whose addresses the section contains, such
+    If a section contains addresses of functions that the loader or the C library calls, `when_called` says when, such
     as "at exit". It is "" for other sections. `type`, `link`, `info` and `alignment` are fields of ELF's headers, and 0
     in other formats. The relocations of a section of a COFF or Mach-O object are in the file from `relocations_at` to
     before `relocations_end`.

@@ -23,13 +23,12 @@ class Format:
 
     `seal` returns the sealed content of an object, in which the names of its `weak_code_and_constants` are private to
     its level. The arguments are: the object; its level; the project's number, as text; other names that become private,
-    each with the level to which it becomes private; and the names of the sections to whose start or end objects of the
-    level refer.
+    each with the level to which it becomes private; and the `bounded_sections` of the level's objects.
 
-    `emptied` returns the content of an object that defines nothing: the sealed object of a copy that folds, which means
-    that its stubs call a lower level's copy. `with_note` adds a note to the content of an object of a whole module
-    (`isa_module`); the other arguments are the note's owner and its text. The default, for formats whose whole modules
-    have no levels, adds nothing.
+    `emptied` returns the content of an object that defines nothing. It replaces the sealed object of a copy that folds:
+    stubs call a lower level's copy instead. `with_note` adds a note to the content of an object of a whole module
+    (`isa_module`); the other arguments are the note's owner and its text. The default adds nothing: whole modules have
+    levels only in ELF.
 
     GCC needs the options `gcc_args`: without them, its code for wide vectors is wrong. If GCC refuses the options, no
     levels are built. `links_by_script` is whether a script of isagen can be called in the linker's place, so that each

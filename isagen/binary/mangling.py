@@ -85,7 +85,7 @@ def is_guard(name: str) -> bool:
 
 
 def is_standard(name: str) -> bool:
-    """Return whether the type of this type information or vtable is one of the C++ library or its ABI."""
+    """Return whether type information or a vtable of this name belongs to a type of the C++ library or its ABI."""
     if name.startswith(MICROSOFT):
         owner = name.partition("@@")[0]
         return owner.endswith("@std") or owner == "??_7type_info"
@@ -103,7 +103,7 @@ def initialised_variables(names: Collection[str]) -> Iterator[str]:
 
     The Itanium ABI's name of a guard (5.1.4.4) does not show whether the variable has a mangled name or a plain one, so
     both names are yielded. ``_ZTH`` starts the name of the initialisation function of a thread-local variable.
-    Microsoft's name of a guard shows only the variable's block, so all its names that contain the block are yielded.
+    Microsoft's name of a guard shows only the variable's block, so all Microsoft names with this block are yielded.
     """
     for name in names:
         if name.startswith(("_ZGV", "_ZTH")):

@@ -24,8 +24,8 @@ ReaderT = TypeVar("ReaderT", bound=Binary)
 class ObjectFile(Generic[ReaderT]):
     """A compiled object in memory. Raises `BuildError`, which names `path`, if `data` is not an object of the format.
 
-    `reader` is the class that reads the format. `bounded_sections` are the names of the sections to whose start or end
-    the object refers.
+    `reader` is the class that reads the format. `bounded_sections` are names of sections: the object refers to the
+    start or end of each of them.
     """
 
     reader: type[ReaderT]

@@ -54,8 +54,8 @@ class Binary:
 
     `code_and_constants` are the names of sections that compilers use for functions, for constants, and for tables that
     describe functions. A linker script or a program may find any other section of an object by name. If the tuple is
-    empty, the names of all constant sections count as such names. The bit `comdat_flag` of a section's `flags` marks
-    sections of COMDAT groups (ELF) and COMDAT sections (COFF).
+    empty, the names of all constant sections that are not `findable` count as such names. The bit `comdat_flag` of a
+    section's `flags` marks sections of COMDAT groups (ELF) and COMDAT sections (COFF).
     """
 
     format: str
@@ -168,7 +168,7 @@ class Binary:
 
     def level_at(self, address: int) -> str:
         """Return the sealed level whose code is at an address; "" if there is none."""
-        return ""  # the answer for objects of COFF and Mach-O, whose sealed objects are not audited
+        return ""  # the answer for objects of COFF and Mach-O: sealed ones are not audited
 
     # ---- symbols and relocations
 
@@ -299,11 +299,12 @@ class Pointers(Generic[FileT]):
             return symbol.address + relocation.addend + (after - relocation.address if after else 0)
         if relocation.kind in self._kinds.absolute:
             return symbol.address + relocation.addend - self._kinds.after_start.get(relocation.kind, 0)
-        # The addend of another type, such as a distance from the GOT, may not count from the symbol.
+        # The addend of another type, such as a distance from the GOT, does not always count from the symbol. So it is
+        # added only to the symbol of a section.
         return symbol.address + (relocation.addend if symbol.kind is SymbolKind.SECTION else 0)
 
     def operand(self, relocation: Relocation, after: int) -> int:
-        """Return the `target` of an instruction's relocation if it is in the same section as the relocation's symbol.
+        """Return the `target` of an instruction's relocation if this address is in the relocation symbol's section.
 
         Otherwise return the symbol's address: only the link decides what is next to a section.
         """

@@ -1,4 +1,4 @@
-"""Reads the pointers of a PE file: pointers to symbols of other files, in arrays of functions, and in data."""
+"""Reads the pointers of a PE file: those to symbols of other files, those in arrays of functions, and those in data."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ImagePointers(Pointers[Image]):
         if within(self._arrays, slot):
             return Target(self._function(slot))
         section = self._file.section_at(slot)
-        # Code reads the addresses of other objects' functions and variables from pointers in constant sections.
+        # Only pointers in constant sections are followed: they lead code to functions and variables of other objects.
         return Target(self._own.get(slot, 0) if section is not None and section.constant else 0)
 
     def called_by_loader(self) -> Iterator[tuple[int, str]]:

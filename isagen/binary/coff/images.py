@@ -14,7 +14,7 @@ from . import layout as c
 from .reader import NULL, Coff, kind_of, section_of
 
 LONGEST_NAME = 1 << 16
-# Symbols of arrays of functions. GNU's linker puts these arrays into the section of code.
+# Symbols of arrays of functions. The arrays are data, although GNU's linker puts them into the section of code.
 ARRAYS = frozenset({"__CTOR_LIST__", "___CTOR_LIST__", "__DTOR_LIST__", "___DTOR_LIST__"})
 
 
@@ -77,7 +77,7 @@ class Image(Coff):
         return (self.base + address, size) if address and size else (0, 0)
 
     def _has_addresses(self, section: Section) -> bool:
-        return section.size > 0  # the loader also maps sections that it may discard later
+        return section.size > 0  # not only if it is `loaded`: the loader also maps sections that it may discard later
 
     def unpack(self, form: Struct, address: int) -> tuple[Any, ...]:
         raw = self.read(address, form.size)
@@ -109,7 +109,7 @@ class Image(Coff):
     # ---- symbols and unwind tables
 
     def _of_table(self) -> Iterator[Symbol]:
-        """Yield the symbols of the symbol table, which MinGW's linkers write, except absolute and debugging symbols."""
+        """Yield the symbols of the symbol table that MinGW's linkers write, except absolute and debugging symbols."""
         entries = [entry for entry in self._entries() if entry.section >= 0]
         places = sorted({self.sections[entry.section].address + entry.value for entry in entries if entry.section})
         for entry in entries:
@@ -118,7 +118,7 @@ class Image(Coff):
             name = entry.name
             if entry.storage == c.CLASS_STATIC and entry.auxiliary and entry.kind != c.TYPE_FUNCTION:
                 kind, function = SymbolKind.SECTION, name.partition("$")[2]
-                if function and section.executable:  # the function has no symbol but the section's, which names it
+                if function and section.executable:  # the section's symbol stands for the function
                     kind, name = SymbolKind.FUNCTION, function
             elif name in ARRAYS:
                 kind = SymbolKind.DATA
@@ -172,8 +172,8 @@ class Image(Coff):
     def _function(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield (address, size) of the function from `start` to `end`, without the jump tables that cl puts at its end.
 
-        The first table starts at the first two words in a row that are addresses in the function. These addresses,
-        `start` and `end` are relative to the image base.
+        The first table starts at the first two words in a row that are addresses in the function. All addresses are
+        relative to the image base, except the one that is yielded.
         """
         place = -(-start // 4) * 4
         raw = self.read(self.base + place, end - place)

@@ -34,9 +34,9 @@ ABSOLUTE = -1  # the section of a symbol whose value is a number and not an addr
 TYPE_FUNCTION = 0x20
 CLASS_EXTERNAL, CLASS_STATIC, CLASS_FILE, CLASS_WEAK = 2, 3, 103, 105
 
-# Relocation types, by machine: the absolute type of 64 bits; and the relative types, each with the distance from the
-# relocated place to the address from which the written value counts. REL32_1 to REL32_5 are for operands that are
-# followed by one to five bytes of the instruction.
+# Relocation types, by machine: the absolute type of 64 bits; and the relative types, each with a number of bytes. The
+# written value counts from the address so many bytes after the relocated place. REL32_1 to REL32_5 are for operands
+# that are followed by one to five bytes of the instruction.
 ADDR64 = {AMD64: 1, ARM64: 14}
 REL32 = {AMD64: {4 + more: 4 + more for more in range(6)}, ARM64: {17: 4}}
 
@@ -49,7 +49,7 @@ FILE_RELOCS_STRIPPED, FILE_DLL = 0x0001, 0x2000
 # data directories.
 OPTIONAL = {0x10B: (28, 4, 96), 0x20B: (24, 8, 112)}
 ENTRY_AT = 16  # the offset of the entry point's address in the optional header
-DIRECTORY = Struct("<II")  # RVA and size of a table; the table contains RVAs, but that of TLS contains addresses
+DIRECTORY = Struct("<II")  # RVA and size of a table; the TLS table contains addresses, the others contain RVAs
 EXPORTS, IMPORTS, EXCEPTIONS, BASE_RELOCATIONS, TLS = 0, 1, 3, 5, 9
 # Flags, time, version, name, first ordinal; numbers of addresses and names; tables of addresses, names and ordinals.
 EXPORT_DIRECTORY = Struct("<IIIIIIIIII")

@@ -193,7 +193,7 @@ class Coff(Binary):
             )
         }
         for entry in entries.values():
-            defining = entry  # the entry that contains the symbol's section and value: the default of a weak symbol
+            defining = entry  # the entry with the symbol's section and value: a weak symbol has those of its default
             if entry.storage == c.CLASS_WEAK:
                 stands_for = c.AUXILIARY_WEAK.unpack_from(entry.auxiliary)[0]
                 if stands_for not in entries:

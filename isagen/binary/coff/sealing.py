@@ -13,7 +13,8 @@ In linked files, sections have only this part of the name, which shows the level
 If a symbol is renamed, directives to the linker to export or to retain the symbol are removed: no symbol has the old
 name.
 
-COFF has no hidden symbols. From a DLL that exports no symbol by name, MinGW's linkers export all, sealed ones too.
+COFF has no hidden symbols. MinGW's linkers export all symbols of a DLL, sealed ones too, unless its sources or a .def
+file say which symbols to export.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class ElfPointers(Pointers[Elf]):
                 elif kind in self._kinds.slot:
                     symbol = self._file.symbol_of(self._file.dynamic_table, number)
                     if symbol.defined and symbol.kind != SymbolKind.RESOLVER:
-                        # GLOB_DAT and JUMP_SLOT have no addend: what `relocations_in` yields may be the slot's content.
+                        # GLOB_DAT and JUMP_SLOT have no addend: `relocations_in` may yield the slot's content as one.
                         yield place, symbol.address + (addend if kind in self._kinds.absolute else 0)
         if self._file.fixed and self._file.layout.wide:
             words = [s for s in self._file.sections if s.type == e.SHT_PROGBITS or s.type in ARRAY_TYPES]

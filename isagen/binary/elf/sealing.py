@@ -58,7 +58,7 @@ def sealed(
 def _rename_groups(
     file: ElfObject, changes: _Renaming, merged: Iterable[Symbol], renamed: Collection[str], suffix: str
 ) -> None:
-    """Give groups with `merged` symbols a signature of the level, unless theirs is one of the `renamed` symbols."""
+    """Make the signatures of groups with `merged` symbols private to the level, unless they are in `renamed`."""
     first: dict[int, Symbol] = {}  # the first merged symbol, by section
     for symbol in merged:
         first.setdefault(symbol.section, symbol)
@@ -75,7 +75,7 @@ def _rename_groups(
 
 
 def _rename_code(file: ElfObject, changes: _Renaming, name: str, bounded_sections: Collection[str]) -> None:
-    """Rename sections of code, except .init, .fini and `bounded_sections`, and the sections of their relocations."""
+    """Rename sections of code and of their relocations, except .init, .fini and `bounded_sections`."""
     unchanged = {*LOADER_FUNCTIONS, *bounded_sections}
     code = {section.index for section in file.sections if section.executable and section.name not in unchanged}
     for section in file.sections:

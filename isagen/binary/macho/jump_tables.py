@@ -1,4 +1,4 @@
-"""Finds the jump tables in code for x86-64, which Apple's newer linkers do not list (LC_DATA_IN_CODE).
+"""Finds the jump tables in code for x86-64. Apple's newer linkers do not list these tables (LC_DATA_IN_CODE).
 
 An entry of a table is the distance from the table to code of the same function. LLVM puts the table after the
 function's code, GCC after the jump.

@@ -11,7 +11,7 @@ from . import layout as m
 from .fixups import Fixup
 from .reader import name_in_c
 
-GOT = ",__got"  # the end of a section's name, because the type of the GOT may not be one of m.POINTERS
+GOT = ",__got"  # the end of the name of the GOT's section, whose type is not always one of m.POINTERS
 WORD = 8
 
 
