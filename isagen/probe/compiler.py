@@ -88,7 +88,7 @@ class Compiler:
         """
         warning = re.compile(r"-W(?![lap],)|-[Pp]edantic|[-/]W(all|X|[0-4])\b|-fanalyzer")
         args = tuple(arg for arg in self.args if not warning.match(arg))
-        if self.language == "fortran":  # probes of Fortran are in C, and the C compiler warns about Fortran's options
+        if self.language == "fortran":  # only options that C has too, because these probes are in C
             kept = re.compile(r"-(m|B|O|-sysroot)")
             pairs = pairwise(("", *self.args))
             args = tuple(arg for before, arg in pairs if kept.match(arg) or before in ("-B", "--sysroot"))
@@ -177,7 +177,7 @@ class Compiler:
     def compiles(self, args: Sequence[str] = ()) -> bool:
         """Return whether the compiler compiles an empty source with the project's arguments and `args`.
 
-        All other options are those that every compiler of the `dialect` has.
+        All other options that it passes are known to every compiler of the `dialect`.
         """
         with self._source("empty", "int isagen_empty;\n") as source:
             outcome = self.run([*self.args, *args, *self._object(source.parent), *self._input(source)])
@@ -208,7 +208,7 @@ class Compiler:
 
     @cached_property
     def _linker_option(self) -> tuple[str, ...]:
-        """The option that selects the project's linker, such as -fuse-ld=lld; none unless the compiler finds no `ld`.
+        """The option that selects the project's linker, such as -fuse-ld=lld; empty if the compiler finds `ld`.
 
         Meson adds such an option to links, but `args` do not contain it.
         """

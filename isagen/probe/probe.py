@@ -40,7 +40,7 @@ def probe_all(table: Table, compilers: Iterable[Compiler], cache: Cache) -> Mapp
 
 
 def _probe(table: Table, compiler: Compiler, cache: Cache) -> dict[str, Verdict]:
-    """Only verdicts on available levels are cached: the key does not show why others fail, such as a missing header."""
+    """Only available levels are cached: a failure may have a cause outside the key, such as a missing header."""
     known = {level.name: verdict_without_run(table, level, compiler) for level in table.levels}
     asked = [name for name, verdict in known.items() if verdict is None]
     key = _key(table, compiler) if asked else ""
@@ -97,7 +97,7 @@ def groups_of(table: Table, available: Mapping[str, Verdict]) -> list[dict[str, 
 
 
 def _probe_group(table: Table, compiler: Compiler, group: Mapping[str, Verdict]) -> Mapping[str, Verdict]:
-    """Return the final verdicts on a group's levels, by one program for all, or by one for each if that one fails."""
+    """Return the final verdicts on a group's levels: from one program for all or, if it fails, from one for each."""
     highest = next(iter(group.values()))
     if len(group) > 1 and compiler.build(probe_text(table, map(table.level, group)), highest.flags).ok:
         return group
