@@ -48,7 +48,11 @@ class Addresses:
         return Addresses(dict(self.formed), dict(self.loaded))
 
     def reference(self, access: Access) -> Found:
-        """Return the reference of a load or store; `NOTHING` if what its base register contains is unknown."""
+        """Return the reference of a load or store.
+
+        If the address is unknown, there is none, except for a small load through a loaded pointer: it refers to the
+        place from which the pointer was loaded.
+        """
         is_flag = access.is_load and access.general and access.size <= SMALL
         base = self.formed.get(access.base)
         if base is not None:

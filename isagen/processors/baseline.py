@@ -1,4 +1,4 @@
-"""Finds baseline features that some CPUs of the architecture lack, and features that only a level's flags turn on."""
+"""Finds baseline features that some CPUs lack, and features that a level's flags turn on beyond the table's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..model.plan import BUILT, Build
 from .features import features_of
 from .instructions import normal_name
 
-# Options -m... that name a CPU or an architecture, and all that may turn features on.
+# CPU_OPTION: options that name a CPU or an architecture. MACHINE_OPTION: all -m options that may turn features on.
 CPU_OPTION = re.compile(r"-m(arch|cpu)=")
 MACHINE_OPTION = re.compile(r"-m(?!tune=|no-|\d)")
 DEFAULT = "the default of "
@@ -31,7 +31,7 @@ def beyond_architecture(build: Build) -> tuple[str, ...]:
 
 
 def baseline_origin(build: Build) -> str:
-    """Return where the baseline's features are from: options in compilers' commands or arguments, or their defaults."""
+    """Return where the baseline's features are from: options in commands or arguments, or the compilers' defaults."""
     origins: dict[str, list[str]] = {}
     for language, compiler in build.compilers.items():
         for origin, words in ((f"{language} compiler", compiler.command[1:]), (f"{language}_args", compiler.args)):

@@ -98,7 +98,7 @@ class Move(NamedTuple):
 
 
 class Instruction(Protocol):
-    """One decoded instruction. Its properties have the names of iced-x86."""
+    """One decoded instruction. Its properties have the names that the library iced-x86 gives them."""
 
     @property
     def ip(self) -> int:

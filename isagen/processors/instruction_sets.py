@@ -36,8 +36,8 @@ class InstructionSets:
     def unsound(self, codes: Codes, allowed: Iterable[str], asks: bool = False) -> Codes:
         """Return the codes of a function that may fail on a CPU with only the `allowed` features.
 
-        Codes that another code of the function makes harmless are not returned. If the function `asks` for CPU
-        features, no code in `after` is returned.
+        Codes that another code of the function makes harmless are not returned. If `asks` is true, because the
+        function or its callers detect CPU features, no code in `after` is returned.
         """
         beyond = codes & self.beyond(allowed)
         if not beyond:

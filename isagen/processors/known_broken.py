@@ -9,7 +9,7 @@ from ..model.toml import Section
 from ..model.versions import RANGE, in_range
 
 NOTE, LEAVE_OUT = "note", "leave out"
-APPLE = "__apple_build_version__"  # Apple's Clang has other version numbers
+APPLE = "__apple_build_version__"  # no entry concerns Apple's Clang, because its version numbers differ
 
 
 @dataclass(frozen=True)

@@ -64,12 +64,12 @@ class DecodableCode:
 class Processor:
     """One processor. Its folder, `home`, has its name, and contains `features.toml` and `tables/`.
 
-    `cpu_family` is Meson's name of the architecture; "" stands for all that have no other processor. The default table
-    has the processor's name. `spellings` maps results of ``platform.machine()`` in lower case to Meson's names, and
-    `macros` maps macros that compilers predefine to Meson's names. `detection` is the name of the folder whose
-    `detect.c.j2` reads the processor's own sources: the generic one reads none. `kinds` are the processor's own kinds
-    of sources, and `read_state` reads the keys of a state. `level_flags` returns a level's flags for use after the
-    project's arguments. The option --baseline of `isagen audit` takes a level of `baseline_table`.
+    `cpu_family` is Meson's name of the architecture; "" stands for all others. The default table has the
+    processor's name. `spellings` maps results of ``platform.machine()`` in lower case to Meson's names, and `macros`
+    maps macros that compilers predefine to Meson's names. `detection` is the name of the folder whose `detect.c.j2`
+    reads the processor's own sources: the generic one reads none. `kinds` are the processor's own kinds of sources, and
+    `read_state` reads the keys of a state. `level_flags` adapts a level's flags to the project's arguments, which come
+    before them. The option --baseline of `isagen audit` takes a level of `baseline_table`.
     """
 
     name: str

@@ -101,8 +101,8 @@ def this_cpu_family() -> str:
 def this_machine(name: str) -> Machine:
     """Return this CPU and OS, for the features of the processor `name`.
 
-    If that processor cannot read a machine, this machine's own processor reads it. Raises `CpuError` if neither can, or
-    if the processor `name` can and is not this machine's own.
+    If the processor `name` reads no machines, this machine's own processor reads it. Raises `CpuError` if neither reads
+    machines, or if the processor `name` reads only machines of another architecture.
     """
     family = this_cpu_family()
     for processor in (find_processor(name), processor_of_family(family)):

@@ -152,7 +152,7 @@ class RowDecoder(Decoder, ABC):
     def _walk(
         self, raw: bytes, address: int, fixed: bool, linked: bool, behind: Mapping[int, Addresses]
     ) -> tuple[list[Reference], dict[int, Addresses]]:
-        """Return references, and for blocks that only backward jumps reach, the addresses in registers at their start.
+        """Return references, and the addresses in registers at the start of each block that only backward jumps reach.
 
         Instructions are read in the order of their addresses, so such a block is read before the jump to it. `behind`
         contains the addresses that an earlier walk returned for these blocks.

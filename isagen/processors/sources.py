@@ -42,12 +42,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class SourceKind:
-    """A kind of source. In TOML, the key of a feature that has the kind's `name` gives a source of this kind.
+    """A kind of source. In the TOML of a feature, the kind's `name` is the key of such a source.
 
-    If there are `parts`, its value is an array: the place, with one item of each part, and then a bit or a field of a
-    number of `bits` bits. Otherwise the value is a string, which is the place, and the field is the whole number. The C
-    function that reads a source of the OS has the parameter `parameter`. Compilers predefine `macro` for the systems
-    that have the source; if it is empty, all systems have it.
+    If there are `parts`, the key's value is an array: the place, with one item of each part, and then a bit or a field.
+    Otherwise the value is a string, which is the place, and the field is the whole number. A number has `bits` bits.
+    The C function that reads a source of the OS has the parameter `parameter`. Compilers predefine `macro` for the
+    systems that have the source; if it is empty, all systems have it.
     """
 
     name: str

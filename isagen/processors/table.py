@@ -247,7 +247,10 @@ def _chosen(lower: Data, upper: Data, shown: str) -> Data:
 
 
 def _merged(lower: Data, upper: Data) -> Data:
-    """Return `lower` updated by `upper`. Levels and extra features are merged key by key, and two lists are joined."""
+    """Return `lower` updated by `upper`.
+
+    Levels and extra features are merged key by key. The lists of ignored macros and of known bugs are joined.
+    """
     merged = {**lower, **upper}
     for group in ("ignored_macros", "known_broken"):
         if isinstance(lower.get(group), list) and isinstance(upper.get(group), list):

@@ -10,8 +10,8 @@ from ..machines import Machine
 from ..processor import DecodableCode, Processor
 from .flags import on_baseline
 
-# Relocation types in ELF (Arm, "ELF for the Arm 64-bit Architecture", 5.7). Types for instructions write parts of
-# the address symbol + addend, or of the distance to it, and count as absolute.
+# Relocation types in ELF (Arm, "ELF for the Arm 64-bit Architecture", 5.7). Types for instructions write a part
+# of an address or of the distance to it. They count as absolute.
 ABS64, GLOB_DAT, JUMP_SLOT, RELATIVE, TLSDESC_CALL, IRELATIVE = 257, 1025, 1026, 1027, 569, 1032
 THROUGH_GOT = frozenset({309, 310, 311, 312, 313})
 INSTRUCTIONS = frozenset({*range(263, 294), 299})

@@ -31,7 +31,7 @@ def is_call(word: int) -> bool:
 
 
 def access(word: int) -> Access | None:
-    """Return the access of a load or store at a constant offset; None for others, and for some that change the base."""
+    """Return the access of most loads and stores at a constant offset from an unchanged base; None for others."""
     base, vector, scale = word >> 5 & 31, bool(word >> 26 & 1), word >> 30
     options = word >> 22 & 3
     if word & 0x3A000000 == 0x28000000 and word >> 23 & 3 == 2:  # LDP, STP that do not write to the base

@@ -13,8 +13,8 @@ R64, RELATIVE, JUMP_SLOT, TLSDESC_CALL, IRELATIVE = 2, 3, 5, 65, 58
 THROUGH_GOT = frozenset({20})  # GOT_HI20
 # BRANCH, JAL, CALL, CALL_PLT, GOT_HI20, PCREL_HI20, HI20, RVC_BRANCH, RVC_JUMP
 INSTRUCTIONS = frozenset({16, 17, 18, 19, 20, 23, 26, 44, 45})
-# The rest of an address whose first part another relocation writes (PCREL_LO12, LO12, TPREL_LO12, TLSDESC); TPREL_ADD;
-# subtrahends and numbers (SUB, SET); marks (ALIGN, RELAX).
+# Types that write a further part of an address (PCREL_LO12, LO12, TPREL_LO12, TLSDESC); TPREL_ADD; subtrahends and
+# numbers (SUB, SET); marks (ALIGN, RELAX).
 PARTS = frozenset({0, 24, 25, 27, 28, 30, 31, 32, *range(37, 41), 43, *range(51, 57), 60, 61, 63, 64})
 RELOCATIONS = RelocationTypes(
     absolute=INSTRUCTIONS | {1, R64},

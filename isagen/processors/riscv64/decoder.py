@@ -39,8 +39,8 @@ class RiscvDecoder(RowDecoder):
 
     def __init__(self, abi: Abi) -> None:
         super().__init__(abi)
-        # For elements of 8 and of 16 bits: maps the code of a vector instruction to a further code, for the same
-        # instruction on such elements, which needs half precision, too.
+        # For elements of 8 and of 16 bits: maps the code of a vector instruction to a further code. It stands for the
+        # same instruction on such elements, and needs half precision, too.
         self._halves: dict[int, dict[int, int]] = {8: {}, 16: {}}
         for code, form in enumerate(tuple(self.encodings.forms)):
             if form.needs == (FLOATS,):
@@ -69,7 +69,7 @@ class RiscvDecoder(RowDecoder):
                 bits = f.element_bits(word) if word >> 12 & 7 == f.SETS else bits
                 code = self._halves.get(bits, {}).get(code, code)
             elif f.opcode(word) in (f.JAL, f.C_J) or f.through(word) is not None:
-                bits = 0  # a called function may set another width, and jumps may lead to the next instruction
+                bits = 0  # unknown: the width may be another after a call, or where jumps from elsewhere arrive
             yield Instruction(at, after, code, word)
 
     def codes(self, raw: bytes, address: int) -> Codes:
@@ -160,7 +160,7 @@ class RiscvDecoder(RowDecoder):
         return f.written(word) if word < 1 << 32 else ()
 
     def copied(self, word: int) -> tuple[int, int] | None:
-        """See `RowDecoder.copied`. A load counts as a copy of its base: after AUIPC, it has the rest of the address."""
+        """See `RowDecoder.copied`. A load counts as a copy of its base: after AUIPC, it completes the address."""
         if word >= 1 << 32:
             return None
         added, accessed, written = f.added(word), f.access(word), f.written(word)

@@ -119,7 +119,7 @@ def upper(word: int) -> int | None:
 
 
 def access(word: int) -> Access | None:
-    """Return the access of a scalar load or store; None for others, and for C.LWSP and its like."""
+    """Return the access of a scalar load or store; None for others, and for compressed ones at the stack pointer."""
     code, base = opcode(word), word >> 15 & 31
     if code in (0x07, 0x27) and word >> 12 & 7 not in (1, 2, 3, 4):
         return None  # of a vector

@@ -76,7 +76,10 @@ class S390xDecoder(RowDecoder):
 
 
 def _unknown(word: int, operation: int) -> Kind | None:
-    """A jump under a condition counts as a call, as control may go on."""
+    """Return the kind of a call or jump to an unknown address; None for other instructions.
+
+    A conditional jump counts as a call, as control may go on.
+    """
     if operation in f.OLD_CALLS:
         return Kind.CALL_UNKNOWN if f.is_call(word) else None
     if operation == f.BSM:

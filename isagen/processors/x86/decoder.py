@@ -122,7 +122,7 @@ class X86Decoder(Decoder):
 
     @staticmethod
     def _fixed(instruction: iced_x86.Instruction) -> Iterator[Reference]:
-        """Yield a reference for each number in an instruction that may be an address, in a file at fixed addresses."""
+        """Yield a reference for each number that may be an address. The instruction is in a file at fixed addresses."""
         for number in range(instruction.op_count):
             kind = instruction.op_kind(number)
             if kind in IMMEDIATES and instruction.mnemonic not in MASKS and (value := instruction.immediate(number)):

@@ -84,7 +84,7 @@ class X86Machine(Machine):
         if leaf < EXTENDED:
             return self.cpuid(0, 0)[0]
         last = self.cpuid(EXTENDED, 0)[0]
-        # A CPU without extended leaves returns the data of another leaf.
+        # Without extended leaves, a CPU returns the data of another leaf: only the number of an extended leaf counts.
         return last if last >> 16 == EXTENDED >> 16 else 0
 
     def saves(self, state: SavedState) -> bool:
