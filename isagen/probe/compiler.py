@@ -132,7 +132,7 @@ class Compiler:
         return outcome
 
     def macros(self, flags: Sequence[str]) -> tuple[Mapping[str, str], Outcome]:
-        """Return the macros predefined under the project's arguments and `flags` (``-dM -E``)."""
+        """Return the macros predefined under the project's arguments and `flags` (``-dM -E``), and the outcome."""
         with self._source("empty", "") as source:
             outcome = self.run([*self.args, *flags, *self.spelled(["-dM", "-E"]), *self._input(source)])
         macros = dict(re.findall(r"^#define (\S+?)(?:\([^)]*\))?(?: (.*))?$", outcome.out, re.MULTILINE))
@@ -177,7 +177,7 @@ class Compiler:
     def compiles(self, args: Sequence[str] = ()) -> bool:
         """Return whether the compiler compiles an empty source with the project's arguments and `args`.
 
-        All other options that it passes are known to every compiler of the `dialect`.
+        The other options, such as -c, are known to every compiler of the `dialect`.
         """
         with self._source("empty", "int isagen_empty;\n") as source:
             outcome = self.run([*self.args, *args, *self._object(source.parent), *self._input(source)])
