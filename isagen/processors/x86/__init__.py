@@ -1,4 +1,4 @@
-"""The processor x86-64. 32-bit x86 shares the names of features, and only its baseline is built."""
+"""The processor x86-64. The names of 32-bit x86 are here too, but its processor is the generic one."""
 
 from __future__ import annotations
 
