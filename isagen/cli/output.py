@@ -53,7 +53,7 @@ def wrapped(lines: Iterable[str], indent: str = "    ", code: str = "", stream: 
 def write(options: argparse.Namespace, text: str) -> None:
     """Write a text to the file, device or pipe of -o, or to the standard output."""
     if options.output is None:
-        standard_output()  # raises an error if it is closed
+        standard_output()  # sets escapes, and raises an error if it is closed
         flush(text.translate(UNSAFE))
         return
     data = text.translate(SURROGATES).encode(errors="surrogateescape")

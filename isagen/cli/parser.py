@@ -24,7 +24,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return "\n".join(self._fill_line(indent + line, width) for line in text.splitlines())
 
     def _fill_line(self, line: str, width: int) -> str:
-        # Two spaces after the first word make it a column: continuation lines begin where the text after it begins.
+        # If two spaces follow the first word, continuation lines begin below the text after them.
         margin = " " * (len(line) - len(re.sub(r"^ *(\S+  +)?", "", line)))
         return textwrap.fill(line, width, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False)
 
@@ -39,7 +39,7 @@ class Parser(argparse.ArgumentParser):
     rest: str = ""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the arguments before `--` as argparse does; the attribute that `rest` names gets those after it."""
+        """Parse as argparse does; but if `rest` is set, its attribute gets the arguments after `--`, unparsed."""
         words = list(sys.argv[1:] if args is None else args)
         end = words.index("--") if self.rest and "--" in words else len(words)
         options, unknown = super().parse_known_args(words[:end], namespace)
