@@ -27,13 +27,13 @@ SPACE = "\x04"
 def answer(
     build: Build, warnings: Iterable[str] = (), *, folder: str = "", root: str = "..", precompiled: Sequence[str] = ()
 ) -> Values:
-    """Return the part of the answer about what is built. Meson prints `warnings` and those about features.
+    """Return the part of the answer about what is built. Meson prints `warnings`, then warnings about features.
 
     `folder` is the path of the fragment's output folder, relative to the build folder's root. `root` is the path of the
     project's root, relative to the fragment's folder. `precompiled` are the languages with a precompiled header.
 
-    The key `copied` lists the sources of the project whose text is in their copies. `emitted` lists the outputs of the
-    step emit, and `sealed` those of the step seal.
+    The key `copied` lists the project's sources that copies contain as text, not by an #include. `emitted` lists the
+    outputs of the step emit, and `sealed` those of the step seal.
     """
     plan = build.plan
     cells = [cell for _, cell in plan.copies()]

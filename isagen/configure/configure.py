@@ -231,7 +231,7 @@ def native_levels(
     """
     if NATIVE not in map(str.casefold, level_words([request.levels])):
         return None
-    if limit.reason:  # only the lowest level is built, on whichever machine
+    if limit.reason:  # only the lowest level is built, whatever the machine has
         return {}
     target, here = (request.system, request.cpu_family), (platform.system().lower(), this_cpu_family())
     if target != here:

@@ -19,8 +19,8 @@ def detection_values(
 ) -> Mapping[str, Any]:
     """Return the values of the templates. Masks and maxima are texts: unsigned numbers in C.
 
-    `baseline` are the features that all code of the build may use. Those of them that the system does not report,
-    `unreported`, are not checked.
+    `baseline` are the features that all code of the build may use. `unreported` are those that the
+    system does not report. Features in both are not checked.
     """
     unchecked = {*baseline}.intersection(unreported)
     baseline = [name for name in baseline if name not in unchecked]

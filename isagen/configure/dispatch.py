@@ -75,7 +75,7 @@ def dispatch_texts(build: Build, table: Table) -> tuple[dict[str, str], dict[str
 def _values(build: Build, table: Table) -> Mapping[str, Any]:
     plan, limit = build.plan, build.limit
     processor = table.features.processor
-    if limit.foreign:  # C that every compiler accepts cannot detect the CPU: the lowest level requires nothing
+    if limit.foreign:  # C that every compiler accepts cannot detect the CPU, so the lowest level requires no feature
         levels = replace(plan.levels[0], features=()), *plan.levels[1:]
         detection = detection_values(replace(plan, levels=levels), table.features, ())
     else:
@@ -131,9 +131,9 @@ def override_values(plan: Plan) -> Mapping[str, Any]:
 
 
 def _meaning(meaning: str, plan: Plan, always: bool) -> dict[str, Any]:
-    """Return what LEVEL or -LEVEL means: `allowed`, a mask of levels, and `asked`, the index of the level asked for.
+    """Return what LEVEL or -LEVEL means: `allowed`, a mask of levels, and `asked`, the index of a level, or -1.
 
-    The program warns if the CPU does not support the level asked for.
+    The program warns if the CPU does not support this level; -1 is for no warning.
     """
     names = [level.name for level in plan.levels]
     if meaning.startswith("-"):

@@ -89,9 +89,9 @@ def audit_warnings(audit: LinkAudit, processor: Processor) -> Iterator[str]:
 def audit_values(request: Request, audit: LinkAudit, folder: str, plan_file: str) -> dict[str, list[str]]:
     """Return the part of the answer about links. `folder` is the fragment's output folder, from the build folder.
 
-    `link_args` name the folder of scripts by a relative path, because Meson copies them to pkg-config files. The test
-    link of each of `proof_languages` also gets `link_proof`, with the absolute path, because Meson runs it in another
-    folder.
+    `link_args` name the folder of scripts by a relative path, because Meson copies them to pkg-config files. Meson
+    links a test program for each of `proof_languages`, in another folder. This link also gets `link_proof`, which has
+    the absolute path.
     """
     scripts, compilers = linkers_folder(plan_file, audit.mode), request.compilers
     return {
