@@ -22,7 +22,7 @@ def lacking_levels(language: str, verdicts: Mapping[tuple[str, str], Verdict]) -
 def flags_of_copies(
     verdicts: Mapping[tuple[str, str], Verdict], table: Table
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the flags of copies, by (level, language): those of an available level, and the definitions of macros."""
+    """Return the flags of copies, by (level, language): the level's if it is available, and definitions of macros."""
     flags = {}
     for (level, language), verdict in verdicts.items():
         macros = table.defines(level, lacking_levels(language, verdicts))
@@ -89,7 +89,7 @@ def whole_levels(rows: Sequence[KernelRow]) -> list[KernelRow]:
 
 
 def with_shim(source: str, cell: Cell) -> Cell:
-    """Return a `cell` with a shim if its copy cannot use macros; for kernels whose functions isa.toml registers."""
+    """Return the `cell` of a kernel whose functions isa.toml registers, with a shim if its copy cannot use macros."""
     if not cell.copy or takes_macros(source):
         return cell
     name = cell.copy.rpartition(f".{cell.level}.")[0]
@@ -97,7 +97,7 @@ def with_shim(source: str, cell: Cell) -> Cell:
 
 
 def shim_of(cell: Cell, kernel: KernelRow, c_flags: tuple[str, ...]) -> Cell:
-    """Return a cell whose copy is the shim of a kernel's `cell`, with `c_flags`, the flags of a C copy at its level.
+    """Return a cell whose copy is the shim of a kernel's `cell`. `c_flags` are the flags of a C copy at its level.
 
     If C cannot be built at the level, the shim is compiled without the level's flags. This is harmless, because a shim
     contains no code.

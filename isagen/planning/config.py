@@ -172,7 +172,7 @@ def _expanded(stub: str, function: str) -> Iterator[tuple[str, str]]:
 
 
 def _override(top: Section, project: Section | None = None) -> Override:
-    """Return the override variable and its aliases. A key that a set's section, `top`, lacks is read from `project`."""
+    """Return the override variable and its aliases. `project` gives the keys that `top`, a set's section, lacks."""
     keys = "override", "override_aliases"
     given, with_aliases = (top if project is None or key in top else project for key in keys)
     override = given.string("override", None)
@@ -183,7 +183,7 @@ def _override(top: Section, project: Section | None = None) -> Override:
 
 
 def _alias(section: Section, name: str) -> Alias:
-    """Read an alias: a string is the meaning of every value; a table maps values to meanings: LEVEL or -LEVEL."""
+    """Read an alias: one meaning for all values, or a table of values and meanings. A meaning is LEVEL or -LEVEL."""
     _check_variable(section, name, name)
     if not section.has_type(name, dict):
         always = section.string(name)

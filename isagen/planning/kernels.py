@@ -115,5 +115,5 @@ def copy_names(kernels: Sequence[str], kernel_set: str = "") -> dict[str, str]:
         for source in clashing:
             parts = source.split("/")
             names[source] = "_".join(parts[-depth:])
-            if depth > len(parts):  # a/b.cpp would get the name of a_b.cpp
+            if depth > len(parts):  # no folder is left to add: numbers tell a_b.cpp from a/b.cpp
                 names[source] = f"{kernels.index(source)}_{names[source]}"

@@ -35,7 +35,7 @@ def bug_warnings(
     plan: Plan,
     texts: Mapping[str, str],
 ) -> Iterator[str]:
-    """Yield a warning for each kernel whose text has a word of a bug, and that is built at a level that it affects."""
+    """Yield a warning for each kernel that contains a word of a bug and is built at a level that the bug affects."""
     for bug, language, levels in found:
         for kernel in (one for one in plan.kernels if one.language == language):
             built = [cell.level for cell in kernel.cells if cell.verdict == BUILT and cell.level in levels]

@@ -114,7 +114,7 @@ def _cells(
     if settings.levels is not None:
         off = _disabled(settings.levels, table, settings.keys["levels"], lowest_too=False, by=ENTRY) | off
     if not sealed and not takes_macros(source):
-        # Without the seal, the linker merges the global functions of all levels. C and C++ functions can be static.
+        # Unlike C and C++ functions, these cannot be static: without the seal, the linker takes one level's for all.
         off |= {level: Cell(level, DISABLED, UNSEALED) for level in table.names()[1:]}
     args = settings.args or ()
     cells = [
@@ -205,7 +205,7 @@ def _units(
     for number, level in enumerate(table.names()):
         built = [(kernel, kernel.cells[number]) for kernel in kernels if kernel.cells[number].copy]
         copies = [(kernel, kernel.language, cell) for kernel, cell in built]
-        # All C copies of a unit get the flags of its first one. Shims come last, as they contain no code.
+        # All C copies of a unit get the flags of the first one. Shims come last: without code, they can have any flags.
         copies += [(kernel, "c", shim_of(cell, kernel, flags[level, "c"])) for kernel, cell in built if cell.shim]
         for kernel, language, cell in copies:
             key = (level, _quote_folders(kernel, source_root), kernel.args)
