@@ -1,9 +1,12 @@
 """The address rule for the objects of one level: other code enters the level's code only through stubs.
 
 Objects outside levels cannot refer to a sealed level's code by name, because the symbols of `private_names` and the
-weak constants are renamed. Three rules remain to check: a level registers only its own code, or ordinary code if the
-level needs no more than the baseline and no other level compiles the kernel source; no variable that all levels share
-points to a level's code; and no section that code finds by its name contains a pointer to a level's code.
+weak constants are renamed. Three rules remain to check:
+
+- A level registers only its own code. It may register ordinary code if it needs only features of the baseline, and no
+  other level compiles the kernel source.
+- No variable that all levels share points to a level's code.
+- No section that code finds by its name contains a pointer to a level's code.
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ class LevelAddresses:
         return symbol.code or is_of_module or self._code_behind(symbol.pointer_targets) != ""
 
     def shared_variables(self, compiled: Compiled) -> Iterator[CompiledSymbol]:
-        """Yield the variables of an object that all levels share."""
+        """Yield the object's variables that all levels share."""
         for symbol in compiled.symbols:
             if symbol.mergeable_variable and symbol.name not in self.initialised_variables:
                 yield symbol

@@ -52,8 +52,8 @@ class Compiled:
     `findable_sections` maps the sections that code finds by name to the symbols that they point to.
     `initialised_variables` are the names of variables that code initialises, of their guards and of their initialisers.
     `runs_at_load` is true if some function runs at load or exit. `may_fold` is true if the object contains only code
-    and constants, and no function that runs at load or exit. `bounded_sections` are the sections to whose start or end
-    the object refers by name.
+    and constants, and no function that runs at load or exit. The object refers by name to the start or end of each of
+    the `bounded_sections`.
     """
 
     path: str
@@ -107,7 +107,10 @@ def compiled_object(path: AnyPath, level: str, needs_of: NeedsOf) -> Compiled:
 
 
 class ObjectPaths(NamedTuple):
-    """The paths of a compiled object, its kernel source and its sealed object, and whether the object is a shim's."""
+    """The paths of a compiled object, its kernel source and its sealed object.
+
+    `is_shim` is true if the object is compiled from a shim (`plan.Cell`).
+    """
 
     compiled: str
     source: str
@@ -116,9 +119,10 @@ class ObjectPaths(NamedTuple):
 
 
 def objects_of_levels(build: Build, plan_path: Path, folder: str) -> dict[str, list[ObjectPaths]]:
-    """Return the objects of each level that has copies, lowest level first. Sealed objects are for `folder`.
+    """Return the objects of each level that has copies, lowest level first. Their sealed objects go into `folder`.
 
-    Objects are no arguments: a command line cannot contain thousands. Raises `BuildError` if one is missing.
+    Compiled objects are found in Meson's folders, because a command line cannot contain thousands of paths. Raises
+    `BuildError` if one is missing.
     """
     plan, compiled_folder = build.plan, os.fspath(outputs_folder(plan_path.parent))
     known, shims = CompiledObjects(plan), plan.shims()

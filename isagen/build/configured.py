@@ -42,7 +42,8 @@ def is_used(dispatch_source: Path, ninja: NinjaFile) -> bool:
 def unaudited(build: Build, outputs: Path, ninja: NinjaFile) -> list[str]:
     """Return the files that are linked from sealed objects in `outputs` and that isagen/audit does not audit.
 
-    Only the first sealed object is searched for, because each such file is linked from all sealed objects.
+    The result is empty unless levels are sealed and the build relies on isagen/audit (`LinkAudit.of_targets`). Only the
+    first sealed object is searched for, because each such file is linked from all sealed objects.
     """
     cells = [cell for _, cell in build.plan.copies()] if build.link_audit.of_targets and build.sealing.active else []
     linked = _linked(outputs / sealed_name(cells[0].copy, cells[0].level), ninja) if cells else ()
@@ -60,7 +61,7 @@ def _linked(path: Path, ninja: NinjaFile) -> Iterator[str]:
 
 
 def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iterable[str]) -> list[str]:
-    """Add entries for the kernel sources that `_copies` yields to compile_commands.json in the build folder `root`.
+    """Add entries to compile_commands.json in the build folder `root`, for the kernel sources that `_copies` yields.
 
     Return the paths of those kernel sources that targets of the project compile, too. An entry contains the command of
     the copy at `level`, or else at the nearest level, without the `left_out` arguments. The new entries come first,
@@ -85,7 +86,10 @@ def add_entries(root: str, plan: Plan, outputs: Path, level: str, left_out: Iter
 
 
 def _copies(plan: Plan, level: str) -> Iterator[tuple[str, Cell]]:
-    """Yield each ungenerated C or C++ kernel source with its highest built cell up to `level`, or else its lowest."""
+    """Yield each kernel source with its highest built cell up to `level`, or else its lowest built cell.
+
+    Generated and Fortran sources are left out.
+    """
     names = [row.name for row in plan.levels]
     for kernel in plan.kernels:
         if kernel.language in ("c", "cpp") and not kernel.generated:

@@ -70,7 +70,8 @@ def _stubs(objects: BuildObjects) -> Iterator[BuildError]:
                 where=stub,
                 remedy=f"keep one ISA_DEFINE_DISPATCH({stub}), in one ordinary source",
             )
-    for stub in sorted(defined.keys() - registered) if bound else ():  # `bound` is empty without a table of stubs
+    # Skipped if `bound` is empty: without a table of stubs, nothing shows what is registered.
+    for stub in sorted(defined.keys() - registered) if bound else ():
         if others := list(_sets_with(objects, stub)):
             yield BuildError(
                 f"{defined[stub][0]} defines it, but the set {others[0]}, which registers it, is not linked",
@@ -139,11 +140,11 @@ def _source(objects: BuildObjects, path: Path) -> str:
 
 
 def _sets_with(objects: BuildObjects, stub: str) -> Iterator[str]:
-    """Yield the other sets of the build whose kernel sources register a stub, without sets that are not yet sealed."""
+    """Yield the build's other sets whose kernel sources register a stub. Sets not yet sealed are left out."""
     for path in plans_in(objects.folder):
         try:
             plan = read_plan(path).plan
-        except PlanError:  # it may be of a set that the project no longer has, and of an earlier isagen
+        except PlanError:  # skipped: an earlier isagen may have written this plan, for a set that no longer exists
             continue
         compiled = BuildObjects(plan, path.parent, (), objects.root).registrations.values()
         kernels = (kernel for registrations in compiled for kernel in registrations.kernels.values())

@@ -34,7 +34,8 @@ class Folding:
     ) -> dict[str, str]:
         """Return the kernel sources of a level that fold, each with the lowest level that has the same code.
 
-        Callers pass the levels in order, the lowest first. `private` are the names that sealing renames at the level.
+        Callers fold one level after another, the lowest first. `private` are the names that sealing renames at the
+        level.
         """
         level, names = registered.level, frozenset(private)
         self._keys[level] = dict(_keys_of(registered, objects, names, lower))

@@ -57,8 +57,8 @@ def _configured(words: Sequence[str]) -> int:
     """``configured PLAN SOURCE [LEVEL WORD...]``: warn about the project's targets, and add entries for editors.
 
     Meson calls this step after configuring. SOURCE is the dispatch source. Only with LEVEL, entries are added to
-    compile_commands.json: for each C and C++ kernel source, the command of the copy at LEVEL or the nearest level,
-    without each WORD.
+    compile_commands.json: for each kernel source that is neither generated nor Fortran, the command of the copy at
+    LEVEL or the nearest level, without each WORD.
     """
     from ..model.ninja import NinjaFile
     from ..model.plan_file import outputs_folder, read_plan

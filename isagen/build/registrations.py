@@ -18,7 +18,7 @@ from .compiled import Compiled, registration_prefixes
 
 
 def registered_by(compiled: Compiled, level: str, shim: bool = False) -> Registered:
-    """Return the registrations in a copy's object. With `shim`, the object is a shim's, and their `code` is None."""
+    """Return the registrations in a copy's object. With `shim`, it is a shim's object (`plan.Cell`): `code` is None."""
     names = [symbol.name for symbol in compiled.symbols if symbol.defined]
     registers, without = (
         tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))

@@ -43,8 +43,8 @@ from .stubs import check_objects, stubs_source
 class Memo:
     """What the next run reads.
 
-    `compiled` maps paths to compiled objects, `digests` paths of sealed objects to digests of what they were made from,
-    and `needs` the decoder's codes of instructions to the features that they need.
+    `compiled` maps paths to compiled objects. `digests` maps paths of sealed objects to digests of what they were made
+    from. `needs` maps the decoder's codes of instructions to the features that they need.
     """
 
     compiled: dict[str, Compiled] = field(default_factory=dict)
@@ -63,8 +63,8 @@ def seal(plan_path: AnyPath, folder: AnyPath, last_run: LastRun) -> None:
     build = read_plan(plan_path)
     objects = objects_of_levels(build, Path(plan_path), os.fspath(folder))
     changed = last_run.changed
-    # The memo is read only if the plan's files are unchanged: another version of isagen, whose memo may contain other
-    # classes, would have changed them.
+    # The memo is read only if the plan's files are unchanged: otherwise another version of isagen, with other
+    # classes, may have written it.
     memo = pickle.loads(last_run.memo) if changed is not None and changed.isdisjoint(inputs) else Memo()
     for path in changed or ():
         memo.compiled.pop(path, None)
@@ -132,8 +132,8 @@ class _Run:
     def _lower_names(self, level: str, objects: Sequence[Compiled]) -> dict[str, str]:
         """Return the names that a level uses and does not define, and that are private to a level that it requires.
 
-        Each comes with the level whose sealed object defines it: the highest such level, or the level to which the
-        object of that level folds. Weak names are left out.
+        Each name is mapped to the level whose sealed object defines it. That is the highest such level, or,
+        if the object folds at that level, the level to which it folds. Weak names are left out.
         """
         symbols = [symbol for compiled in objects for symbol in compiled.symbols]
         used = {symbol.name for symbol in symbols}.difference(symbol.name for symbol in symbols if symbol.defined)
