@@ -112,7 +112,7 @@ class Code:
         last = last or self._last(start, end)
         only_padding = self._is_padding(end, after)
         if last is not None and (last.kind in LEAVES or last.kind in CALLS) and self._is_padding(last.after, end):
-            # A call may not return, so the bytes after it may be data.
+            # If the call does not return, the bytes after it may be data: they count only if they can be decoded.
             piece = self.piece(self.entry(end)) if last.kind in CALLS and not only_padding else None
             return end if piece is not None and piece.decodable else 0
         return after if only_padding else end
@@ -207,7 +207,7 @@ class Code:
         codes = frozenset().union(*(self.decoder.codes(raw, start) for start, raw in self.raw(number)))
         if self.decoder.invalid in codes and number < len(self):
             self._end(number)
-            if self.blocks(number) != blocks:  # the symbol's size cuts off the last instruction
+            if self.blocks(number) != blocks:  # they now contain the last instruction, which the symbol's size cut off
                 return self.codes(number)
         return codes
 

@@ -27,7 +27,7 @@ class Functions:
         executable = {s.index: s for s in binary.sections if s.executable and binary.is_code(s.address)}
         named: list[Candidate] = []
         for symbol in binary.symbols():
-            # A symbol such as `etext` is after the last byte of its section.
+            # Skipped, because no code is there: `etext`, for example, is after the last byte of its section.
             if symbol.section not in executable or not binary.is_code(symbol.address):
                 continue
             local = symbol.binding == Binding.LOCAL
@@ -114,7 +114,7 @@ class Functions:
         The reason is "weak", "unique" or "exported". A function with several symbols is yielded once.
         """
         reasons = {Binding.WEAK: "weak", Binding.UNIQUE: "unique"}
-        if not self.binary.relocatable:  # every global function of an object is for other objects
+        if not self.binary.relocatable:  # not of an object, whose global functions are all for other objects
             reasons[Binding.GLOBAL] = "exported"
         functions: dict[int, tuple[int, Symbol, str]] = {}
         for symbol in self.binary.exports():

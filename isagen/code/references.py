@@ -38,7 +38,7 @@ class ResolvedReference(NamedTuple):
 class References:
     """The references of the functions and pieces of `code`, by number.
 
-    `callbacks` maps each function that calls some of its arguments, such as atexit, to the arguments' positions.
+    `callbacks` maps functions that call some of their arguments, as atexit does, to the positions of these arguments.
     """
 
     def __init__(self, code: Code, callbacks: Mapping[str, Sequence[int]], detection: CpuChecks) -> None:
@@ -126,7 +126,7 @@ class References:
                 else:
                     kind, target = Kind.READ, reference.address
             elif kind is Kind.ADDRESS and within(self._pointers.slot_ranges, target):
-                kind = Kind.READ  # the address of two words for thread-local storage in the GOT, which are no pointers
+                kind = Kind.READ  # the GOT's two words for thread-local storage, which are no pointers
             elif kind is Kind.NUMBER:
                 if self._binary.section_at(target) is None:
                     continue
