@@ -33,8 +33,8 @@ class Code:
 def is_plain(levels: Iterable[Iterable[Code | None]], by_width: bool = False) -> bool:
     """Return whether the code of higher levels needs only features that the lowest level's code needs, too.
 
-    With `by_width`, return instead whether no level uses wider vectors than the lowest: compiled for AVX, even scalar
-    code on floats needs a feature that the lowest level's code does not need.
+    With `by_width`, return instead whether no level uses wider vectors than the lowest. Features do not show this:
+    compiled for AVX, even scalar code on floats needs AVX.
     `levels` contains the code of the copies of each level, lowest level first. The result is False if no higher level
     has code, or if some code is not decoded, as that code may need any feature.
     """
@@ -91,8 +91,8 @@ class LevelRow:
     through others, lowest first. `macros` (NAME or NAME=VALUE) are those that the table defines for the level's
     kernels. `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are
     features that only the level's flags turn on: they are neither listed for the level in the table, nor among the
-    `features` of a level that it requires, nor implied by these. `compiled` is whether ninja has compiled the level's
-    kernels, None if that is unknown.
+    `features` of a level that it requires, nor implied by any such feature. `compiled` is whether ninja has compiled
+    the level's kernels, None if that is unknown.
     """
 
     name: str
@@ -150,7 +150,7 @@ class Alias:
 class Matrix:
     """The matrix of the build of one set of kernels.
 
-    `features` is the name of the processor's features file, to which the table may add features. `baseline` are the
+    `features` is the name of the processor's features file; the table may define more features. `baseline` are the
     features that code outside levels may use. `audit_reason` says how links are audited, or why they are not. The
     environment variable `override` narrows the level at run time, as the `aliases` do. `baseline_only` is the reason
     why only the lowest level is built, "" if every level was tried. `withhold` names the project's function that may

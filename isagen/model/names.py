@@ -18,8 +18,8 @@ SET_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # In the source of the stubs, sealing replaces the first mark with the table of stubs, the second with levels' notes.
 STUBS_MARK = "/*@ISA_STUBS@*/"
 LEVEL_NOTES_MARK = "/*@ISA_LEVEL_NOTES@*/"
-# In the dispatch source, configuring replaces the first mark with the bytes of the matrix. It replaces the second mark,
-# once for each binary format, whose name the mark contains, with the bytes of the notes.
+# In the dispatch source, configuring replaces the first mark with the bytes of the matrix. The second mark occurs
+# once for each binary format, with the format's name in it: configuring replaces it with the bytes of the notes.
 MATRIX_MARK = "/*@ISA_MATRIX@*/"
 NOTE_MARK = "/*@ISA_NOTE_{}@*/"
 

@@ -10,9 +10,10 @@ from .matrix import Alias, LevelRow, MatrixCompiler
 from .names import dispatch_name, front_name
 from .record import Record
 
-# The verdicts of a cell: a copy is built, the compiler cannot build one, or project, packager or baseline disable it.
+# The verdicts of a cell: a copy is built; the compiler cannot build one; project, packager or baseline disable it.
 BUILT, UNAVAILABLE, DISABLED = "built", "unavailable", "disabled"
-# Values of `Cell.by`: an entry of [kernels] in isa.toml disables the cell, or the baseline, which contains the level.
+# Values of `Cell.by`, which says what disables a cell: an entry of [kernels] in isa.toml, or the baseline, because it
+# contains the level.
 ENTRY, BASELINE = "entry", "baseline"
 # The reason why no link is audited in an opaque build, or where no reader knows the format of linked files.
 UNREAD_LINKS = "isagen does not read what this build links"
