@@ -80,7 +80,7 @@ def _hash(text: str) -> str:
 
 
 def build_data(matrix: Matrix, loops: Mapping[tuple[str, str], Loop]) -> tuple[dict[str, Any], list[Any]]:
-    """Return a matrix as data for the scripts, and the list of its hot `loops`, whose indexes the data contain."""
+    """Return a matrix as data for the scripts, and the list of its hot `loops`; the data refer to loops by index."""
     flags: dict[tuple[str, ...], int] = {}
     loop_numbers: dict[Loop, int] = {}
 

@@ -43,8 +43,8 @@ class Loop(NamedTuple):
 def hot_loops(matrix: Matrix, objects: Mapping[tuple[str, str], Path]) -> dict[tuple[str, str], Loop]:
     """Return the hot loops of the copies whose `objects` are given; both mappings are by (kernel source, level).
 
-    A copy with the same code as a lower level's has that copy's loop. Raises `AuditError` if an object is damaged or if
-    the decoder is not installed.
+    A copy gets the loop of a lower level's copy if both have the same code. Raises `AuditError` if an object is damaged
+    or if the decoder is not installed.
     """
     own = {level.name: own_features(matrix, level) for level in matrix.levels}
     loops: dict[tuple[str, str], Loop | None] = {}
@@ -130,7 +130,10 @@ def _branches_back(code: Code, number: int, indexes: Mapping[int, int]) -> Itera
 
 
 def _text(code: Code, one: Instruction, moved: Instruction) -> str:
-    """Return the text of `moved`, which is `one` at its offset in the function, with its first relocation's symbol."""
+    """Return an instruction's text, with the symbol of its first relocation if there is one.
+
+    `moved` is the instruction `one`, decoded at its offset in the function.
+    """
     text = ZEROS.sub("0x", code.decoder.text(moved))
     section = code.functions.section_of(one.ip)
     relocations = code.pointers.relocations(section, one.ip, one.next_ip) if code.binary.relocatable else ()

@@ -73,7 +73,7 @@ def _public_text(text: str) -> str:
 
 
 def with_code(matrix: Matrix, levels: Mapping[str, LevelCode]) -> Matrix:
-    """Return `matrix` with the stubs and code of compiled copies in its built cells; `levels` has these by name."""
+    """Return `matrix` with the stubs and code of `levels`, a mapping by level name, in the cells of compiled copies."""
     requires = {level.name: level.requires for level in matrix.levels}
     kernels = []
     for kernel in matrix.kernels:

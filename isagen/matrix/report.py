@@ -50,7 +50,7 @@ def _level(here: Selection, level: LevelRow) -> tuple[str, str, str]:
 
 
 def _here(matrix: Matrix, here: Selection) -> Iterator[tuple[str, str]]:
-    if here.problem:  # no variable was read
+    if here.problem:  # then no variable was read, so no override is shown
         yield "selected", f"unknown: {here.problem}"
         return
     variables = " or ".join(alias.variable for alias in matrix.variables)

@@ -21,9 +21,10 @@ class Selection:
     """The level that a machine selects, and why. A field without a value is empty.
 
     `problem` is the reason why the selection is unknown. `missing` maps each level to texts for its features that CPU
-    or OS lack, or that this isagen does not know. `variable` is the environment variable that narrows the level, or the
-    override variable if none does. `override` is its value, `asked` the level that this value names, and `excluded` are
-    the levels that the value disables. `selected` is the best built level that is supported and not excluded.
+    or OS lack, or that this isagen does not know. `variable` is the first of the matrix's variables with a value that
+    is not blank, or the override variable if none has one. `override` is this value, `asked` the level that it asks
+    for, and `excluded` are the levels that it rules out. `selected` is the best built level that is supported and not
+    excluded.
     """
 
     problem: str = ""

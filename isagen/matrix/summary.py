@@ -37,7 +37,10 @@ def summary_lines(build: Build) -> list[tuple[str, str]]:
 
 
 def _level(level: LevelRow, kernels: str, baseline: str) -> str:
-    """Return a level's text. `kernels` says how many are built; `baseline` is "above" or "of the compiler"."""
+    """Return a level's text. `kernels` says how many kernels are built for it.
+
+    `baseline` is "above" if the summary has a line for the baseline, and otherwise "of the compiler".
+    """
     if level.verdict != BUILT:
         return f"{level.verdict}: {level.reason}"
     flags = " ".join(dict.fromkeys(flag for flags in level.flags.values() for flag in flags))

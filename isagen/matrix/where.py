@@ -31,8 +31,8 @@ OUTDATED = "its last `meson setup` failed, so this may not be what the project's
 class Found:
     """A matrix, and the label that names it in the output.
 
-    `plan` is the plan file if the matrix is made from one, as that of an editable module is. `module` is the full name
-    of the module if the matrix is read from the file of an installed module.
+    `plan` is the plan file if the matrix is made from one, as for an editable module. `module` is the full name of the
+    module if the matrix is read from the file of an installed module.
     """
 
     label: str
@@ -184,7 +184,8 @@ def _nothing(where: str, files: Sequence[Path]) -> ProjectError:
 def _modules_of(distribution: str) -> str:
     """Return a remedy that names the modules of an installed distribution; "" if there is none of this name.
 
-    An editable install of meson-python has one file that is a module, which defines the finder of the others.
+    An editable install by meson-python lists only the module that defines its finder. In place of this module, the
+    remedy names the modules that the finder finds.
     """
     finders = {type(finder).__module__: getattr(finder, "_top_level_modules", ()) for finder in sys.meta_path}
     own = [name for name, names in metadata.packages_distributions().items() if distribution in names]

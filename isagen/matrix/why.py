@@ -79,7 +79,7 @@ def explain(matrix: Matrix, level_name: str, kernel_name: str, here: Selection) 
         predicate = "registers no function at this level: its stubs call the best other level that runs and has one"
     advice = [reason_for_plain_code(matrix.optimization)] if cell.same_as and matrix.optimization in SCALAR else []
     details = _details(matrix, level, because, *_bugs(matrix, level, kernel), *_code(matrix, cell), *advice)
-    several = len(kernels) > 1  # if so, all register one stub, which at `level` calls `kernel`'s copy for `called`
+    several = len(kernels) > 1  # then all register one stub; at `level`, it calls the copy of `kernel` for `called`
     if several and called != level.name:
         details.append(f"{kernel_name} at {level.name}: the copy of {called}")
     if running is not None:
@@ -124,7 +124,7 @@ def _details(matrix: Matrix, level: LevelRow, because: Because, *own: str) -> li
 def _bugs(matrix: Matrix, level: LevelRow, kernel: MatrixKernel | None = None) -> Iterator[str]:
     """Yield a line for each known compiler bug that affects a level.
 
-    A bug that affects the lowest level affects every level, and is shown only for the lowest one as a whole.
+    A bug that affects the lowest level affects every level. It is shown only if the whole lowest level is explained.
     """
     lowest = matrix.levels[0].name
     for bug, levels in matrix.known_bugs.items():
@@ -207,8 +207,8 @@ def find_kernels(matrix: Matrix, name: str) -> list[MatrixKernel]:
     """Return the kernel whose path is `name` or ends in /`name`; or else the kernels that register a stub `name`.
 
     `_stub` at the end of the stub's name may be left out. If no kernel registers this stub, return the one kernel with
-    a stub whose name begins with `name` and an underscore. Raises `ProjectError` if there is no such kernel, or if
-    several paths end in /`name` or several kernels have stubs with this beginning.
+    a stub whose name begins with `name` and an underscore. Raises `ProjectError` if no kernel is found, or if several
+    are found by their paths or by the beginning of a stub's name.
     """
     found = _named(matrix, name)
     if not found:

@@ -53,7 +53,7 @@ def level_cells(matrix: Matrix, level: str) -> list[MatrixCell]:
 
 
 def code_bytes(cells: list[MatrixCell]) -> int | None:
-    """Return the bytes of code that built cells add to a program; None if there are none, or some code is unknown."""
+    """Return the bytes of code that built cells add to a program; None if no cell is built, or some code is unknown."""
     built = [cell for cell in cells if cell.verdict == BUILT]
     sizes = [0 if cell.folded else cell.code.code_bytes for cell in built if cell.code is not None]
     return sum(sizes) if built and len(sizes) == len(built) else None
