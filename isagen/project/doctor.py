@@ -212,7 +212,7 @@ def _tracked(folder: Path, names: Sequence[str]) -> Iterator[Check]:
     listing = [git, "-C", str(folder), "ls-files", "-z"]
     done = subprocess.run([*listing, "--", NAME], capture_output=True, check=False)
     if done.returncode or not done.stdout:
-        return  # git does not track meson.build
+        return  # nothing to report: git does not track the project
     lacking = subprocess.run([*listing, "--others", "--", *names], capture_output=True, check=False).stdout
     for path in map(os.fsdecode, filter(None, lacking.split(b"\0"))):
         if path.endswith(("meson.build", "isa.toml", *names)):

@@ -55,10 +55,10 @@ def init_project(
 ) -> Iterator[str]:
     """Set the project in `folder` up, or update it. Yield a line for each file, and then what remains to be done.
 
-    A missing folder is made. `name` is the name of a new project's package, and in any project the override variable of
-    a new isa.toml is named after it. With a `name`, an isa.toml that exists is an error. `fragment` is the path of the
-    folder for isagen's files, from `folder`. With `force`, edited files of the fragment are replaced, and their content
-    is kept in files with .orig at the end. Every `ProjectError` is raised before anything is written.
+    A missing folder is made. `name` is the name of a new project's package. The override variable of a new isa.toml is
+    named after `name`, in an existing project too. With a `name`, an isa.toml that exists is an error. `fragment` is
+    the path of the folder for isagen's files, from `folder`. With `force`, edited files of the fragment are replaced,
+    and kept under names that end in .orig. Every `ProjectError` is raised before anything is written.
     """
     parts = PurePosixPath(fragment).parts
     if not parts or ".." in parts or not re.fullmatch(r"\w[\w./-]*", fragment):
@@ -171,13 +171,16 @@ def _options(folder: Path) -> tuple[Path, str]:
         end = text.find("\n", end) + 1 or len(text)
         return path, text[:start] + block + text[end:]
     if "'isa_levels'" in text:
-        return path, text  # the project declares isagen's options itself
+        return path, text  # unchanged, because the project declares isagen's options itself
     gap = "" if not text else newline if text.endswith("\n") else 2 * newline
     return path, text + gap + block
 
 
 def _where_pip_finds_isagen() -> Iterator[str]:
-    """Yield the commands by which pip's isolated builds find this isagen, if it was installed from a folder or file."""
+    """Yield the commands that let pip's isolated builds find this isagen, if it was installed from a folder or file.
+
+    Nothing is yielded if a folder of PIP_FIND_LINKS contains a wheel of isagen.
+    """
     folder = _installed_from()
     searched = map(Path, os.environ.get("PIP_FIND_LINKS", "").split())
     if folder and not any(any(place.expanduser().glob("isagen-*.whl")) for place in searched):

@@ -18,7 +18,7 @@ MODULE = r"\bisa_module\s*=(?!=)|'module'\s*:"
 EXTRAS = rf"{MODULE}|\bisa_(?:generated|c_pch|cpp_pch)\s*\+?=(?!=)|'(?:generated|c_pch|cpp_pch)'\s*:"
 LINKS = r"\bisa_links\s*\+?=(?!=)"
 PROJECT = re.compile(r"^\s*project\s*\(", re.MULTILINE)
-# A string, which may contain a '#', or a comment.
+# A string or a comment. Strings are matched too, because a '#' in a string starts no comment.
 STRING_OR_COMMENT = re.compile(r"'''.*?'''|'(?:\\.|[^'\\\n])*'|(#[^\n]*)", re.DOTALL)
 
 
