@@ -57,7 +57,7 @@ def run_with_level(
 
 
 def is_of_build(file: str, matrices: Iterable[Matrix]) -> bool:
-    """Return whether a loaded file may be of the build of one of the `matrices`: no copy in both differs in code.
+    """Return whether a loaded file may be of the build of one of the `matrices`: not if a copy in both differs in code.
 
     Installing and stripping do not change the code; other sources or options mostly do. The result is True for a file
     that was deleted after it was loaded and for a binary that cannot be read, and False for the name "".
@@ -75,7 +75,10 @@ def is_of_build(file: str, matrices: Iterable[Matrix]) -> bool:
 
 
 def _same_code(one: Matrix, other: Matrix) -> bool:
-    """Nothing differs in the front of a whole module, which Python imports: it contains no copy."""
+    """Return whether two matrices are of the same project and override, and no copy in both differs in code.
+
+    The front of a whole module, which is the part that Python imports, contains no copy, so no copy differs.
+    """
     if (one.project, one.override) != (other.project, other.override):
         return False
     codes = [

@@ -47,7 +47,7 @@ class Place:
 def lacking(features: str) -> Mapping[str, str]:
     """Return those features of the features file `features` that cannot be used here, each with a text for messages.
 
-    The text is the feature's name, and the reason if it is the OS. Raises `CpuError` as `this_machine` does.
+    The text is the feature's name, and the reason if the OS prevents its use. Raises `CpuError` as `this_machine` does.
     """
     known, machine = read_features(features), this_machine(features)
     cpu = ask_permissions(detect(known, machine), machine)
@@ -96,7 +96,7 @@ def _emulated(before: tuple[str, ...], features: str) -> Place:
 
 
 def runnable(command: Sequence[str]) -> list[str]:
-    """Return a command as an emulator runs it: with the program's path, which a script's interpreter precedes.
+    """Return a command as an emulator runs it: the program by its path, and a script after its interpreter.
 
     Raises `ConfigError` if the program or the interpreter is not found.
     """

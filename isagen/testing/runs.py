@@ -63,7 +63,7 @@ def run_levels(
 def _run_where_it_can(
     where: str, level: str, built: Sequence[tuple[Matrix, LevelRow]], command: Sequence[str], emulated: bool
 ) -> Run:
-    """Run the command at the first place that has the features of the level in all matrices of `built`.
+    """Run the command at the first place that has all features of the level, as each matrix of `built` lists them.
 
     Features that this isagen does not know are not compared.
     """
@@ -74,8 +74,8 @@ def _run_where_it_can(
         if not problem:
             return _run_at(place, level, where, [matrix for matrix, _ in built], command, list(unknown))
         problems.append(problem)
-    # The reasons are those of this CPU, which is the first place unless `emulated`, and of the last place, which is the
-    # CPU model with the most features, or an emulator that is not installed.
+    # Only the reasons of two places are given. This CPU is the first place unless `emulated`. The last place is the CPU
+    # model with the most features, or an emulator that is not installed.
     reasons = dict.fromkeys((*([] if emulated else problems[:1]), problems[-1]))
     return Run(level, NOT_RUN, reason="; ".join(reasons))
 
@@ -88,7 +88,7 @@ def _run_at(
     print(f"isagen: {level} on {place.name}", file=sys.stderr, flush=True)
     status, loads = run_with_level(words, level, list(dict.fromkeys(matrix.override for matrix in built)))
     others = [file for file in dict.fromkeys(load.file for load in loads) if not is_of_build(file, built)]
-    rebuilt = selectable_matrices(where) if others else []  # the command itself may have built it again
+    rebuilt = selectable_matrices(where) if others else []  # the command itself may have rebuilt `where`
     others = [file for file in others if not is_of_build(file, rebuilt)]
     inside = [load for load in loads if not place.before or _is_inside(place, built, load)]
     loaded = dict(Counter(load.level for load in inside if load.file not in others))
