@@ -1,8 +1,8 @@
 """Judges levels: a level is worth its bytes if it is faster than the level that would run in its place.
 
-Each round runs every level once, and only times of the same round are compared. A `Comparison` contains the median of
-the ratios of two levels' times, one for each round, and the confidence interval of this median by a sign test, which
-assumes no distribution of times.
+Each round runs every level once, and only times of the same round are compared: each round gives one ratio of two
+levels' times. A `Comparison` contains the median of these ratios, and the confidence interval of this median by a sign
+test, which assumes no distribution of times.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def advise(results: Results, margin: float) -> list[Advice]:
 
 
 def text_of(advice: Iterable[Advice]) -> str:
-    """Return lines for each kernel: its source, its levels above the lowest, and what drops levels in isa.toml."""
+    """Return the lines on each kernel: source, levels above the lowest, and the isa.toml line that drops levels."""
     lines = []
     for kernel in advice:
         lines.append(kernel.source or "the whole program")

@@ -101,7 +101,7 @@ def _levels(matrix: Matrix, built: Sequence[LevelRow], command: Sequence[str]) -
 
 
 def _check_loads(command: Sequence[str], level: str, matrix: Matrix) -> None:
-    """Raise `ProjectError` if the command succeeds at `level`, but loads nothing of the build.
+    """Raise `ProjectError` if the command cannot be started, or succeeds at `level` but loads nothing of the build.
 
     Only on Linux do programs and modules report that they were loaded, so nothing is checked elsewhere. A command that
     fails is no error here, because `run_rounds` reports it.
@@ -117,7 +117,10 @@ def _check_loads(command: Sequence[str], level: str, matrix: Matrix) -> None:
 
 
 def _unmeasured(matrix: Matrix, source: str, names: Collection[str]) -> tuple[str, ...]:
-    """Return the stubs of a kernel source that none of `names` means; none if one of these means the source itself."""
+    """Return the stubs of a kernel source that no name in `names` means.
+
+    The result is empty if a name means the source itself.
+    """
     kernel = next((kernel for kernel in matrix.kernels if kernel.source == source), None)
     if kernel is None or any(f"/{source}".endswith(f"/{name}") for name in names):
         return ()
@@ -181,7 +184,7 @@ def _run(
     start = time.perf_counter()
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
-    except OSError as problem:  # on Linux, `_check_loads` reports it; Windows does not name the file
+    except OSError as problem:  # not on Linux, where `_check_loads` raises the error first
         remedy = "give the benchmark's command after --"
         raise ProjectError(f"cannot be run: {problem.strerror}", where=command[0], remedy=remedy) from None
     whole = time.perf_counter() - start
