@@ -56,7 +56,10 @@ static void isa_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
         registers[k] &= ~masks[i][2 + k];
 }
 """
-PYTHON_METHOD = r"^    def cpuid(\(self, leaf: int, subleaf: int\) -> tuple\[int, int, int, int\]:\n)"
+# The method that executes the instruction, and not the abstract one.
+PYTHON_METHOD = (
+    r"^    def cpuid(\(self, leaf: int, subleaf: int\) -> tuple\[int, int, int, int\]:\n *\"\"\"[^\n]*\n *registers = )"
+)
 PYTHON_MASK = """\
     def cpuid(self, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
         \"\"\"Return (eax, ebx, ecx, edx) without some features, unless another machine is emulated.\"\"\"
