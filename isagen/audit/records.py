@@ -73,8 +73,8 @@ def merge(records: Sequence[Record]) -> Record:
     """Return one record that stands for all `records` of a file.
 
     Its baseline has the features that every record allows to code outside levels; if some records are of private
-    modules, only these records count. Each level has the features that it has in every record that lists it; for
-    levels, records of private modules count only if there are no others.
+    modules, only these records count. For levels, records of private modules count only if there are no others. A
+    level gets the features that all of these records that list it give to it.
     """
     first = records[0]
     if len(records) == 1:

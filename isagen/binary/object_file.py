@@ -126,7 +126,7 @@ class ObjectFile(Generic[ReaderT]):
         return {name: self._initial_values.targets(places) for name, places in data.items()}
 
     def _findable_data(self, section: Section) -> Iterator[tuple[int, int, int]]:
-        """Yield (section's index, address, size) of the data in a findable section that a source may define."""
+        """Yield (section's index, address, size) of data that a source may define; by default, the whole section."""
         yield section.index, section.address, section.size
 
     # ---- sections
@@ -193,7 +193,7 @@ class ObjectFile(Generic[ReaderT]):
         return digest.hexdigest()
 
     def _position(self, symbol: Symbol, numbers: Mapping[int, int]) -> bytes:
-        """Return bytes that stand for a symbol. `numbers` maps the indexes of the loaded sections to their numbers."""
+        """Return bytes that stand for a symbol. `numbers` maps the indexes of loaded sections to 0, 1, 2 and so on."""
         if symbol.section in numbers:
             offset = symbol.address - self.file.sections[symbol.section].address
             return struct.pack("<QQ?", numbers[symbol.section], offset & MASK, symbol.kind == SymbolKind.RESOLVER)

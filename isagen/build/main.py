@@ -1,4 +1,4 @@
-"""The command line of the build steps, which is the only entry point of the copied tool.
+"""The command line of the build steps: the only entry point of the copy of isagen in a build folder.
 
 Each step runs in a process of its own, so it imports only what it needs. The Meson fragment writes the arguments, but
 those of `link` are in the scripts that `configure.linker_scripts` writes.
@@ -56,9 +56,9 @@ def _seal(words: Sequence[str]) -> int:
 def _configured(words: Sequence[str]) -> int:
     """``configured PLAN SOURCE [LEVEL WORD...]``: warn about the project's targets, and add entries for editors.
 
-    Meson calls this step after configuring. SOURCE is the dispatch source. Only with LEVEL, entries are added to
-    compile_commands.json: for each kernel source that is neither generated nor Fortran, the command of the copy at
-    LEVEL or the nearest level, without each WORD.
+    Meson calls this step after configuring. SOURCE is the dispatch source. If LEVEL is given, each kernel source
+    that is neither generated nor Fortran gets an entry in compile_commands.json. The entry contains the command of the
+    source's copy at LEVEL, or else at the nearest level with a copy. Each WORD is removed from the command.
     """
     from ..model.ninja import NinjaFile
     from ..model.plan_file import outputs_folder, read_plan

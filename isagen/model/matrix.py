@@ -33,7 +33,7 @@ class Code:
 def is_plain(levels: Iterable[Iterable[Code | None]], by_width: bool = False) -> bool:
     """Return whether the code of higher levels needs only features that the lowest level's code needs, too.
 
-    With `by_width`, return instead whether no level uses wider vectors than the lowest. Features do not show this:
+    With `by_width`, return instead whether no level uses wider vectors than the lowest. Features do not show widths:
     compiled for AVX, even scalar code on floats needs AVX.
     `levels` contains the code of the copies of each level, lowest level first. The result is False if no higher level
     has code, or if some code is not decoded, as that code may need any feature.
@@ -90,8 +90,8 @@ class LevelRow:
     `verdict` is the best that a kernel has at the level. `requires` are the levels that it requires, directly or
     through others, lowest first. `macros` (NAME or NAME=VALUE) are those that the table defines for the level's
     kernels. `dropped` lists, by language, (flag, reason) of each optional flag that the compiler rejects. `added` are
-    features that only the level's flags turn on: they are neither listed for the level in the table, nor among the
-    `features` of a level that it requires, nor implied by any such feature. `compiled` is whether ninja has compiled
+    features that the level's flags turn on, without those that the table lists for the level, the `features` of the
+    levels that it requires, and what these imply. `compiled` is whether ninja has compiled
     the level's kernels, None if that is unknown.
     """
 
@@ -134,7 +134,7 @@ class Alias:
     def meaning(self, value: str) -> str:
         """Return the meaning of `value`, which has no blanks around it.
 
-        A value that is not in `values` is its own meaning, but the meaning of one that starts with a dash is "".
+        A value that is not in `values` is its own meaning. But one that starts with a dash has no meaning: "".
         """
         return self.always or self.values.get(value.upper(), "" if value.startswith("-") else value)
 

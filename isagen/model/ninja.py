@@ -14,7 +14,7 @@ from .files import read_bytes
 NINJA_FILE = "build.ninja"
 # A path of a statement: `$` escapes a blank, a colon and a `$` in it.
 PATH = re.compile(rb"(?:\$.|[^$ ])+")
-# The end of the name of the object that Meson links from a static library's objects with prelink: true.
+# With prelink: true, Meson links the objects of a static library into one, whose name ends so.
 PRELINKED = "-prelink.o"
 
 
@@ -28,7 +28,7 @@ class Statement:
 
     @property
     def links(self) -> bool:
-        """Whether a linker or an archiver makes the outputs, by Meson's name for the rule, such as cpp_LINKER_RSP."""
+        """Whether Meson's name for the rule, such as cpp_LINKER_RSP, is that of a linker or an archiver."""
         return "LINKER" in self.rule
 
     @property

@@ -15,12 +15,12 @@ from ..reader import NAMES
 from . import layout as m
 
 MASK = (1 << 64) - 1
-LONGEST = 63  # the highest shift, that of the tenth byte: an encoded number has no more bytes
+LONGEST = 63  # the shift of the tenth byte, the last that an encoded number may have
 POINTER, POINTER_OFFSET = 2, 6  # DYLD_CHAINED_PTR_64: addresses; ..._OFFSET: offsets from the base address
 SIGNED = (1, 7, 9, 10, 12)  # formats of arm64e
 NO_CHAIN = 0xFFFF
-# By the format of the imports: an import's struct, the size of its library's number and the position of its name's
-# offset, both in bits.
+# By the format of imports: the struct of an import, how many of its low bits are the library's number, and from which
+# bit on it contains the offset of the name.
 IMPORTS = {1: ("<I", 8, 9), 2: ("<Ii", 8, 9), 3: ("<Qq", 16, 32)}
 # The opcodes, by the upper half of their byte; the lower half is a number.
 REBASE_OPCODES = (
@@ -42,9 +42,10 @@ class Segment(NamedTuple):
 
 
 class Fixup(NamedTuple):
-    """A pointer at the address `place`. It leads to the `address`, or, with a `name`, `addend` bytes after this symbol.
+    """A pointer at the address `place`. It points to the `address`.
 
-    If `own` is set, the symbol may be one of this file's exports.
+    If `name` is not empty, it points to `addend` bytes after the symbol of this name. If `own` is
+    set, the symbol may be one of this file's exports.
     """
 
     place: int
@@ -100,7 +101,7 @@ class Stream:
 def by_opcodes(data: bytes, segments: Sequence[Segment], fields: Sequence[int]) -> Iterator[Fixup]:
     """Yield the fixups that opcodes describe. `fields` are the fields of LC_DYLD_INFO.
 
-    If a place has several fixups, the last one counts. Raises `ValueError` or `IndexError` if the file is damaged.
+    A place may have several fixups: the last one counts. Raises `ValueError` or `IndexError` if the file is damaged.
     """
     rebases, binds, weak, lazy = (Stream(data, *fields[at : at + 2]) for at in (2, 4, 6, 8))
     for offset, fixup in _run(rebases, REBASE_OPCODES, segments, len(data)):
@@ -213,7 +214,7 @@ def _imports(part: bytes, start: int, names: int, count: int, kind: int) -> Iter
         if end < 0 or left < 0:
             raise ValueError("the names of its imports are cut off or too long")
         library = value & (1 << bits) - 1
-        # 0 stands for this file, and a negative number for a rule by which dyld searches several files.
+        # 0 stands for this file. Negative numbers stand for the main program, or for a search of several files.
         special = library == 0 or library >= (1 << bits) - 16
         yield part[place:end].decode(errors="surrogateescape"), special, addend[0] if addend else 0
 

@@ -16,11 +16,11 @@ RETURN = 14  # the register of the return address in the ABI
 EXTENDED = frozenset({0xE3, 0xE7, 0xEB, 0xEC, 0xE6, 0xED})
 # First bytes of instructions with four more bits of the operation in the second byte.
 HALF = frozenset({0xA5, 0xA7, 0xC0, 0xC2, 0xC4, 0xC6, 0xC8, 0xCC})
-# Relative branches under a condition or a count, except BRC, with an offset in the second pair of bytes.
+# Relative branches that compare or count: the offset is in the third and fourth byte. BRC has a name below.
 BRANCHES = frozenset({0x84, 0x85, 0xA706, 0xA707, 0xEC44, 0xEC45, 0xEC64, 0xEC65, *range(0xEC76, 0xEC80)})
 BRC, BRAS, BRCL, BRASL, BRCTH, LARL = 0xA704, 0xA705, 0xC004, 0xC005, 0xCC06, 0xC000
 BCR, BASR, BC, BIC = 0x07, 0x0D, 0x47, 0xE347
-# Further calls, and the jump BSM: to an address in a register, or at a base and a displacement.
+# Further calls, and the jump BSM. Their target is in a register, or is the sum of registers and a displacement.
 OLD_CALLS = frozenset({0x05, 0x0C, 0x45, 0x4D})  # BALR, BASSM, BAL, BAS
 BSM = 0x0B
 # Comparisons with a branch to a base and a displacement.
@@ -64,12 +64,12 @@ def size(first: int) -> int:
 
 
 def first_register(word: int) -> int:
-    """Return the field of the first register, which in a branch is the mask."""
+    """Return the field of the first register, which in BC, BCR, BIC, BRC and BRCL is the mask."""
     return word >> 36 & 15
 
 
 def branch_target(word: int, address: int) -> int | None:
-    """Return the target of a direct branch or call; None for other instructions, and for branches never taken."""
+    """Return the target of a direct branch or call; None for other instructions, and for BRC and BRCL never taken."""
     code = operation(word)
     if code in (BRC, BRCL) and not first_register(word):
         return None
@@ -133,7 +133,7 @@ WRITES_NONE = frozenset(
     | WRITING
 )
 VECTOR_TO_GENERAL = frozenset({0xE721, 0xE727, 0xE650, 0xE652})  # VLGV, LCBB, VCVB, VCVBG
-RANGES = frozenset({0x98, 0xEF, 0xEB04, 0xEB96, 0xEB98})  # LM and others load the registers from R1 to R3
+RANGES = frozenset({0x98, 0xEF, 0xEB04, 0xEB96, 0xEB98})  # LM and others load all registers from field R1 to field R3
 TWO_PAIRS = frozenset({0x0E, 0x0F, 0xA8, 0xA9, 0xEE, 0xEB8E, 0xEB8F})  # MVCL, CLCL, MVCLE, CLCLE, PLO, MVCLU, CLCLU
 THREE_PAIRS = frozenset({0xB929, 0xB92D})  # KMA, KMCTR
 WITHOUT_FIELD = {0x0A: (2,), 0xD0: (1, 2), 0xDD: (1, 2), 0xDF: (1,)}  # SVC, TRTR, TRT, EDMK write fixed registers
@@ -160,7 +160,7 @@ def written(word: int) -> tuple[int, ...]:
 
 
 def copied(word: int) -> tuple[int, int] | None:
-    """Return (to, from) of LR, LGR, and of LA and LAY without an index; None for other instructions."""
+    """Return (to, from) of a copied register, to which LA and LAY without an index add a constant; None for others."""
     code = operation(word)
     if code == 0x18:
         return first_register(word), word >> 32 & 15

@@ -1,4 +1,4 @@
-"""The processor x86-64. The names of 32-bit x86 are here too, but its processor is the generic one."""
+"""The processor x86-64. 32-bit x86 has only its names here: the processor `generic` serves it."""
 
 from __future__ import annotations
 
