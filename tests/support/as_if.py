@@ -57,9 +57,8 @@ static void isa_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 }
 """
 # The method that executes the instruction, and not the abstract one.
-PYTHON_METHOD = (
-    r"^    def cpuid(\(self, leaf: int, subleaf: int\) -> tuple\[int, int, int, int\]:\n *\"\"\"[^\n]*\n *registers = )"
-)
+ABSTRACT = r" *\"\"\"[^\n]*\n *raise NotImplementedError"
+PYTHON_METHOD = rf"^    def cpuid(\(self, leaf: int, subleaf: int\) -> tuple\[int, int, int, int\]:\n)(?!{ABSTRACT})"
 PYTHON_MASK = """\
     def cpuid(self, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
         \"\"\"Return (eax, ebx, ecx, edx) without some features, unless another machine is emulated.\"\"\"
