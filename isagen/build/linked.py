@@ -24,7 +24,7 @@ STATIC = (
     "isagen audit: warning: {file}: is a static library, which is not audited by itself\n"
     "  in isa_links, list the targets that link it; for lib = both_libraries(), list lib.get_shared_lib()"
 )
-WITHOUT_SYMBOLS = "; lld-link writes no symbols: use -Disa_audit=warn, or make [[audit.allow]] unnecessary"
+WITHOUT_SYMBOLS = "; lld-link writes no symbols: use -Disa_audit=warn, or no entry of [[audit.allow]]"
 
 
 def audit_targets(mode: str, stamp: str, files: Sequence[str]) -> int:

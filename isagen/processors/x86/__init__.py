@@ -40,11 +40,11 @@ COFF = Abi(
     arguments=("RCX", "RDX", "R8", "R9"),
     preserved=("RBX", "RSP", "RBP", "RDI", "RSI", "R12", "R13", "R14", "R15"),
 )
-# Mach-O (Apple's <mach-o/x86_64/reloc.h>): UNSIGNED; SIGNED, BRANCH, GOT_LOAD, GOT, SIGNED_1, SIGNED_2, SIGNED_4, TLV.
-MACHO_THROUGH_SLOT = frozenset({3, 4, 9})
+# Relocation types in Mach-O (Apple's <mach-o/x86_64/reloc.h>).
+MACHO_THROUGH_SLOT = frozenset({3, 4, 9})  # GOT_LOAD, GOT, TLV
 MACHO_RELOCATIONS = RelocationTypes(
-    absolute=frozenset({0}),
-    relative=MACHO_THROUGH_SLOT | {1, 2, 6, 7, 8},
+    absolute=frozenset({0}),  # UNSIGNED
+    relative=MACHO_THROUGH_SLOT | {1, 2, 6, 7, 8},  # SIGNED, BRANCH, SIGNED_1, SIGNED_2, SIGNED_4
     through_slot=MACHO_THROUGH_SLOT,
 )
 # macOS has the calling convention of System V.
